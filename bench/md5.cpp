@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <memory>
 #include <random>
 #include <stdexcept>
@@ -111,22 +112,36 @@ class Counter final : public SinkBase {
   std::int64_t found_ = 0;
 };
 
+/// Words whose digests begin as so many random ones do, counted.
+struct Attack {
+  std::vector<std::uint32_t> wanted;
+  std::function<void(const RunOptions&)> run;
+  std::function<std::int64_t()> found;  ///< in the latest run
+};
+
+Attack attack_on(std::int64_t digests) {
+  const apps::DigestTable table = random_digests(digests);
+  const Vector<std::uint32_t> firsts = table.firsts();
+  const auto counter = std::make_shared<Counter>();
+  using Suspects = std::tuple<Scalar<bool>, Vector<std::uint8_t>>;
+  const auto attack = [&] {
+    const apps::Targets targets{use(firsts), use(table.begins()), use(table.bits())};
+    const auto source = stream_in(io::open_lines(words().path()));
+    return consume(write(apps::suspects(source, {{}}, targets), Sink<Suspects>(counter)));
+  };
+  const auto program = std::make_shared<decltype(compile(attack()))>(compile(attack()));
+  return {{firsts.data(), firsts.data() + firsts.size()},
+          [=](const RunOptions& options) { program->run(options); },
+          [=] { return counter->found(); }};
+}
+
 void add_dictionary(std::int64_t digests, int threads) {
   add_contest(
       fmt::format("md5/{} digest{}/{} thread{}", digests, digests == 1 ? "" : "s", threads,
                   threads == 1 ? "" : "s"),
       [=] {
-        const apps::DigestTable table = random_digests(digests);
-        const Vector<std::uint32_t> firsts = table.firsts();
-        const std::vector<std::uint32_t> wanted(firsts.data(), firsts.data() + firsts.size());
-        const auto counter = std::make_shared<Counter>();
-        using Suspects = std::tuple<Scalar<bool>, Vector<std::uint8_t>>;
-        const apps::Targets targets{use(firsts), use(table.begins()), use(table.bits())};
-        const auto attack = [=] {
-          const auto source = stream_in(io::open_lines(words().path()));
-          return consume(write(apps::suspects(source, {{}}, targets), Sink<Suspects>(counter)));
-        };
-        const auto program = std::make_shared<decltype(compile(attack()))>(compile(attack()));
+        const Attack attack = attack_on(digests);
+        const std::vector<std::uint32_t>& wanted = attack.wanted;
         const std::int64_t expected = md5_matches(words().path(), wanted, Md5Way::scalar, threads);
         Contest contest;
         contest.unit = "Gword/s";
@@ -134,8 +149,8 @@ void add_dictionary(std::int64_t digests, int threads) {
         contest.note = fmt::format("{} million words, {} MB", count / 1'000'000,
                                    std::filesystem::file_size(words().path()) / 1'000'000);
         contest.contenders.push_back({"anabranch", Role::library, threads,
-                                      [=] { program->run({.threads = threads}); },
-                                      [=] { return counter->found() == expected; }});
+                                      [=] { attack.run({.threads = threads}); },
+                                      [=] { return attack.found() == expected; }});
         const auto add_peer = [&](const char* name, Md5Way way) {
           if (!has_md5_way(way)) return;
           const auto found = std::make_shared<std::int64_t>(0);
@@ -157,18 +172,8 @@ void add_dictionary(std::int64_t digests, int threads) {
 /// From a file, in memory for an eighth of it: chunk sizes that are found, those of the paper's scheduler, fixed ones.
 void add_schedulers(std::int64_t digests, int threads) {
   add_contest(fmt::format("md5/schedulers/{} thread{}", threads, threads == 1 ? "" : "s"), [=] {
-    const apps::DigestTable table = random_digests(digests);
-    const Vector<std::uint32_t> firsts = table.firsts();
-    const std::vector<std::uint32_t> wanted(firsts.data(), firsts.data() + firsts.size());
-    const auto counter = std::make_shared<Counter>();
-    const auto attack = [&] {
-      const apps::Targets targets{use(firsts), use(table.begins()), use(table.bits())};
-      const auto source = stream_in(io::open_lines(words().path()));
-      return consume(write(apps::suspects(source, {{}}, targets),
-                           Sink<std::tuple<Scalar<bool>, Vector<std::uint8_t>>>(counter)));
-    };
-    const auto program = std::make_shared<decltype(compile(attack()))>(compile(attack()));
-    const std::int64_t expected = md5_matches(words().path(), wanted, Md5Way::scalar, threads);
+    const Attack attack = attack_on(digests);
+    const std::int64_t expected = md5_matches(words().path(), attack.wanted, Md5Way::scalar, threads);
     const auto bytes = static_cast<std::int64_t>(std::filesystem::file_size(words().path()));
     Contest contest;
     contest.unit = "Gword/s";
@@ -178,8 +183,8 @@ void add_schedulers(std::int64_t digests, int threads) {
          {"adaptive", "paper", "fixed:10000", "fixed:30000", "fixed:100000", "fixed:300000"})
       contest.contenders.push_back(
           {scheduler, scheduler == "adaptive" ? Role::library : Role::shown, threads,
-           [=] { program->run({.threads = threads, .memory = bytes / 8, .scheduler = scheduler}); },
-           [=] { return counter->found() == expected; }});
+           [=] { attack.run({.threads = threads, .memory = bytes / 8, .scheduler = scheduler}); },
+           [=] { return attack.found() == expected; }});
     return contest;
   });
 }

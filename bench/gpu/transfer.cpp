@@ -7,7 +7,7 @@
 
 #include "gpu/contests.h"
 #include "gpu/entrants.h"
-#include "run/results.h"
+#include "run/backends/device_staging.h"
 #include "scheduler/executor.h"
 
 namespace anabranch::bench {
@@ -72,8 +72,7 @@ nlohmann::json hold_staging(const Bench& bench, const std::string& name, double 
     contest.enter(fmt::format("{} threads", threads), [&] {
       std::shared_ptr<scheduler::Executor> executor = scheduler::make_tbb_executor(threads);
       return Contender{
-          .run = [=, &from,
-                  &to] { runtime::copy_on_all_threads(*executor, to.data<void>(), from.data(), size); },
+          .run = [=, &from, &to] { runtime::fill_staging(*executor, to.data<void>(), from.data(), size); },
           .right =
               [=, &from, &to] {
                 return std::memcmp(to.data<void>(), from.data(), static_cast<std::size_t>(size)) == 0;

@@ -3,10 +3,22 @@
 #include <string>
 #include <variant>
 
+#include <anabranch/scalar.h>
+
 #include "device/table.h"
 
 /// Primitives on device memory, from libanabranch-device, or on host memory.
 namespace anabranch::device {
+
+/// How elements of the type are to be read.
+constexpr Element element_of(ScalarType type) {
+  using anabranch::detail::ScalarKind;
+  const ScalarKind kind = anabranch::detail::scalar_info(type).kind;
+  return {kind == ScalarKind::floating         ? Element::Kind::floating
+          : kind == ScalarKind::signed_integer ? Element::Kind::signed_integer
+                                               : Element::Kind::unsigned_integer,
+          static_cast<std::int32_t>(size_of(type))};
+}
 
 using Operation = std::variant<Sort, Select, Group, LastAt, Repeat, ItemOffsets>;
 /// Calls the table's function for it.

@@ -402,10 +402,10 @@ class Stages {
     const auto [number, first] = joins ? known->second : stage_for(taken.sequence, sink_term);
     stage_of_[taken.sequence.get()] = {number, first};
     // Each array of the items is taken by itself.
-    const SinkTerm term(Consume(consume).sink());
+    const SinkTerm term(sink_term);
     for (std::size_t i = 0; i < term.sequence()->type().arrays.size(); ++i) {
       Stage::Sink sink{consume, term.kind(), first + taken.component + static_cast<int>(i)};
-      add_functions(sink, Consume(consume).sink());
+      add_functions(sink, sink_term);
       staged_.stages[number].sinks.push_back(std::move(sink));
     }
   }

@@ -1,6 +1,7 @@
 #include <bit>
 #include <numeric>
 
+#include "device/primitives.h"
 #include "device/sort_key.h"
 #include "rearrange/radix_sort.h"
 
@@ -16,17 +17,7 @@ using KeyOf = device::SortKey<U>;
 
 template <class U>
 KeyOf<U> key_of(ScalarType type) {
-  using Kind = device::Element::Kind;
-  switch (scalar_info(type).kind) {
-    case ScalarKind::floating:
-      return device::sort_key<U>(Kind::floating);
-    case ScalarKind::signed_integer:
-      return device::sort_key<U>(Kind::signed_integer);
-    case ScalarKind::boolean:
-    case ScalarKind::unsigned_integer:
-      break;
-  }
-  return device::sort_key<U>(Kind::unsigned_integer);
+  return device::sort_key<U>(device::element_of(type).kind);
 }
 
 template <class U>

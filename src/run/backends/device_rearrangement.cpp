@@ -8,16 +8,6 @@ namespace anabranch::runtime {
 
 namespace {
 
-device::Element element_of(ScalarType type) {
-  using anabranch::detail::ScalarKind;
-  using Kind = device::Element::Kind;
-  const ScalarKind kind = anabranch::detail::scalar_info(type).kind;
-  return {kind == ScalarKind::floating         ? Kind::floating
-          : kind == ScalarKind::signed_integer ? Kind::signed_integer
-                                               : Kind::unsigned_integer,
-          static_cast<std::int32_t>(size_of(type))};
-}
-
 template <class T>
 T* component(const DevicePlacedArray& array, std::size_t number = 0) {
   return number < array.components.size() ? device_pointer<T>(array.components[number]) : nullptr;
@@ -46,13 +36,13 @@ DeviceRearrangement device_rearrangement(const plan::RearrangeStep& step,
   const auto columns = [&] {
     for (std::size_t c = 0; c < types.size(); ++c)
       out.columns.push_back(
-          {element_of(types[c]), component<const void>(last, c), component<void>(first_result, c)});
+          {device::element_of(types[c]), component<const void>(last, c), component<void>(first_result, c)});
     return out.columns.data();
   };
   const auto count = static_cast<std::int32_t>(types.size());
   const auto places = [&] {
-    return device::Places{element_of(types[0]), component<const void>(last), last.parts, first_result.parts,
-                          node.payload().drops};
+    return device::Places{device::element_of(types[0]), component<const void>(last), last.parts,
+                          first_result.parts, node.payload().drops};
   };
   const auto numbers = [](const DevicePlacedArray& array) { return component<std::int64_t>(array); };
   switch (node.op().as<ir::ArrayOp>()) {
@@ -72,8 +62,8 @@ DeviceRearrangement device_rearrangement(const plan::RearrangeStep& step,
       out.operation = device::LastAt{places(), numbers(first_result), failure};
       return out;
     case Op::repeat:
-      out.operation = device::Repeat{element_of(types[0]), component<const void>(last), last.parts,
-                                     first_result.parts,   numbers(first_result),       failure};
+      out.operation = device::Repeat{device::element_of(types[0]), component<const void>(last), last.parts,
+                                     first_result.parts,           numbers(first_result),       failure};
       return out;
     case Op::trace:
     case Op::use:

@@ -88,10 +88,11 @@ class RandomCall {
     auto* const told = static_cast<device::Failure*>(pointer(failure));
     columns_.clear();
     for (std::size_t c = 0; c < types.size(); ++c)
-      columns_.push_back({element_of(types[c]), pointer(from[c]), c < to.size() ? pointer(to[c]) : nullptr});
+      columns_.push_back(
+          {device::element_of(types[c]), pointer(from[c]), c < to.size() ? pointer(to[c]) : nullptr});
     const auto places = [&] {
-      return device::Places{element_of(types[0]), pointer(from[0]), parts_of(parts), parts_of(to_parts),
-                            drops};
+      return device::Places{device::element_of(types[0]), pointer(from[0]), parts_of(parts),
+                            parts_of(to_parts), drops};
     };
     const auto count = static_cast<std::int32_t>(types.size());
     switch (what) {
@@ -108,18 +109,8 @@ class RandomCall {
       case What::repeat:
         break;
     }
-    return device::Repeat{element_of(types[0]), pointer(from[0]), parts_of(parts),
-                          parts_of(to_parts),   longs(numbers),   told};
-  }
-
-  static device::Element element_of(ScalarType type) {
-    using anabranch::detail::ScalarKind;
-    using Kind = device::Element::Kind;
-    const ScalarKind kind = anabranch::detail::scalar_info(type).kind;
-    return {kind == ScalarKind::floating         ? Kind::floating
-            : kind == ScalarKind::signed_integer ? Kind::signed_integer
-                                                 : Kind::unsigned_integer,
-            static_cast<std::int32_t>(size_of(type))};
+    return device::Repeat{device::element_of(types[0]), pointer(from[0]), parts_of(parts),
+                          parts_of(to_parts),           longs(numbers),   told};
   }
 
  private:
