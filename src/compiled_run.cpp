@@ -18,7 +18,7 @@ std::int64_t limit_of(const RunOptions& options, const plan::Plan& plan) {
   static const std::int64_t of_group = scheduler::cgroup_memory_limit();
   if (of_group == 0 || plan.stages.empty()) return scheduler::Budget::no_limit;
   const auto idle = static_cast<std::int64_t>(runtime::MemoryPool::of_process().idle_bytes());
-  const std::int64_t held = runtime::ResidentMemory().at(0) - idle;
+  const std::int64_t held = runtime::resident_memory() - idle;
   return std::max(of_group - of_group / 16 - held, of_group / 16);
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "run/resident_memory.h"
+
 namespace anabranch::runtime {
 
 namespace {
@@ -136,11 +138,6 @@ RunRecord::Stage& RunRecord::stage(const plan::Plan& plan, const plan::StagePlan
   return stage;
 }
 
-scheduler::MemoryUse RunRecord::memory(const scheduler::Budget& host, const scheduler::Budget* gpu,
-                                       std::int64_t now_ns) noexcept {
-  return {host.used(), gpu ? gpu->used() : 0, resident_.at(now_ns)};
-}
-
 void RunRecord::tell(RunReport& report) const {
   double seconds = 0, busy = 0;
   for (const Stage& stage : stages_) {
@@ -157,7 +154,7 @@ void RunRecord::tell(RunReport& report) const {
     busy += one.seconds * one.utilisation;
   }
   if (seconds > 0) report.utilisation = busy / seconds;
-  report.peak_resident_bytes = ResidentMemory::peak();
+  report.peak_resident_bytes = peak_resident_memory();
 }
 
 }  // namespace anabranch::runtime

@@ -7,8 +7,6 @@
 #include <anabranch/run_report.h>
 
 #include "plan/plan.h"
-#include "run/resident_memory.h"
-#include "scheduler/budget.h"
 #include "scheduler/trace.h"
 
 /// What happens in a run, stage by stage, in bounded memory: what its report is made of.
@@ -32,8 +30,6 @@ class RunRecord {
   };
   /// This stage of the plan; the same one again where it runs again, in another round of a loop.
   Stage& stage(const plan::Plan& plan, const plan::StagePlan& of);
-  scheduler::MemoryUse memory(const scheduler::Budget& host, const scheduler::Budget* gpu,
-                              std::int64_t now_ns) noexcept;
 
   /// Adds what the stages did.
   void tell(RunReport& report) const;
@@ -41,7 +37,6 @@ class RunRecord {
  private:
   const std::int64_t begin_ns_;
   std::deque<Stage> stages_;
-  ResidentMemory resident_;
 };
 
 }  // namespace anabranch::runtime

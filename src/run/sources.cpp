@@ -269,8 +269,9 @@ bool ZippedSources::next(const Limit& limit, std::vector<SourceChunk>& chunks) {
 std::unique_ptr<ZippedPiece> ZippedSources::split(const Limit& limit) {
   if (over_ || items_before_ >= most_) return nullptr;
   const auto splits_first = [](const auto& source) { return source->info().splits; };
-  const auto leading = static_cast<std::size_t>(std::find_if(sources_.begin(), sources_.end(), splits_first) -
-                                                sources_.begin());
+  const auto found = std::find_if(sources_.begin(), sources_.end(), splits_first);
+  const std::size_t leading =
+      found == sources_.end() ? 0 : static_cast<std::size_t>(found - sources_.begin());
   ZippedPiece::Pieces pieces(sources_.size());
   std::int64_t items = std::min(limit.items, most_ - items_before_);
   // Null where the source is over.

@@ -18,7 +18,7 @@ StageRun::StageRun(RunContext& context, RunBackend& backend, int number, GlobalV
              feeds(context, backend, global, streams_, run_body)),
       results_(context, number, input_, into, global, run_body),
       log_(context, backend),
-      in_pieces_(traits_.side_by_side && input_.in_pieces() && !results_.runs_bodies() && streams_.alone()) {
+      in_pieces_(runs_in_pieces()) {
   options_.policy = input_.policy();
   options_.stop = context.options.stop;
   options_.total = input_.sources().extent();
@@ -28,6 +28,13 @@ StageRun::StageRun(RunContext& context, RunBackend& backend, int number, GlobalV
   if (in_pieces_) options_.max_ring = scheduler::piece_slots(context.executor);
   if (!context.budget.unlimited()) options_.memory_limit = memory_for_chunks();
   computing_ = backend.open_stage(input_.work(options_.max_ring));
+}
+
+/// Results of items in memory are to be written where they belong: appended in turn, by one thread, they would cost more
+/// than is gained.
+bool StageRun::runs_in_pieces() const {
+  if (!traits_.side_by_side || results_.runs_bodies() || !streams_.alone()) return false;
+  return input_.in_pieces() || (input_.gains_in_pieces() && results_.known_sizes() && !results_.writes());
 }
 
 /// Of what the bound leaves: less a part for intermediate arrays, for results whose size is not known yet, and for

@@ -39,6 +39,7 @@ class StageRun {
     HeldResults parts;       ///< what has been computed, until its turn, unless results take it at once
   };
 
+  bool runs_in_pieces() const;
   std::int64_t memory_for_chunks() const;
   std::int64_t bytes_of_one_chunk() const;
   void bound_chunks(int slots);
@@ -64,7 +65,7 @@ class StageRun {
   StageInput input_;
   StageResults results_;
   StageLog log_;
-  /// Items are read in pieces and computed where they were read (StagePieces); else chunk by chunk.
+  /// Items are read in pieces, or taken where they lie, and computed by who took them (StagePieces); else chunk by chunk.
   const bool in_pieces_;
   scheduler::PipelineOptions options_;
   std::vector<std::unique_ptr<Slot>> slots_;

@@ -116,6 +116,10 @@ bool prints(const plan::StagePlan& stage) {
 /// What is printed comes in the order of the stream.
 bool StageInput::in_pieces() const { return zipped_->splits() && !prints(stage_); }
 
+bool StageInput::gains_in_pieces() const {
+  return zipped_->in_memory() && !prints(stage_) && has_intermediates();
+}
+
 std::unique_ptr<ZippedPiece> StageInput::split(const scheduler::Target& target) {
   return zipped_->split(limit_of(target));
 }

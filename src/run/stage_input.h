@@ -40,6 +40,8 @@ class StageInput {
   bool read(const scheduler::Target& target, std::vector<SourceChunk>& chunks, bool at_once = false);
   /// Whether the items are read in pieces, by several threads at once: `split` in place of `read`.
   bool in_pieces() const;
+  /// Whether nothing is read, yet `split` gains: what one kernel writes the next one reads in the cache of the same core.
+  bool gains_in_pieces() const;
   /// The next piece, likewise; null at the end.
   std::unique_ptr<ZippedPiece> split(const scheduler::Target& target);
   std::vector<SourceChunk> part_of(const std::vector<SourceChunk>& chunks, std::int64_t begin,

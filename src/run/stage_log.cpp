@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "run/resident_memory.h"
 #include "run/run_trace.h"
 #include "scheduler/clock.h"
 
@@ -21,8 +22,9 @@ void StageLog::begin(const StageInput& input, How how) {
   begin_ns_ = scheduler::steady_clock().now_ns();
   scheduler::Trace& trace = record_->trace;
   if (context_.trace) context_.trace->begin_stage(record_->number, trace.summary().chunks, how.in_pieces);
-  trace.measure_memory([this](std::int64_t now_ns) {
-    return context_.record->memory(context_.budget, backend_.device_memory(), now_ns);
+  trace.measure_memory([this](std::int64_t) {
+    const scheduler::Budget* const gpu = backend_.device_memory();
+    return scheduler::MemoryUse{context_.budget.used(), gpu ? gpu->used() : 0, resident_memory()};
   });
   trace.on_chunk([this, how](const scheduler::ChunkTimes& times) {
     draw(times);

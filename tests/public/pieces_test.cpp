@@ -259,6 +259,43 @@ TEST_CASE("a timeline of pieces: each in the row of its slot, with its kernels")
   }
 }
 
+template <class R>
+bool runs_in_pieces(const Program<R>& program) {
+  const io_test::TemporaryDirectory dir;
+  program.run({.backend = Backend::cpu, .threads = 2, .trace = dir / "t.json"});
+  const TraceFile file(dir / "t.json");
+  return std::ranges::any_of(file.rows,
+                             [](const auto& row) { return row.first.starts_with("pieces, slot"); });
+}
+
+TEST_CASE("items in memory are computed in pieces where kernels read what others have written") {
+  const auto made = produce(Exp<std::int64_t>(500), [](auto i) {
+    return generate(i % 40, [=](auto k) { return cast<double>(i * k % 17); });
+  });
+  const auto rows_of_table =
+      rows(generate(make<Index<2>>(300, 20), [](auto at) { return cast<double>(at[0] * 7 % 20 - at[1]); }));
+  const auto range = [](Acc<Vector<double>> row) {
+    const auto in_order = sort(row);
+    return unit(cond(size(row) > 0, in_order[max(size(row) - 1, 0)] - in_order[0], 0.0));
+  };
+  const auto of_made = consume(elements(map_seq(range, made)));
+  const auto of_table = consume(elements(map_seq(range, rows_of_table)));
+  agree(std::tuple(of_made, of_table));
+  CHECK(runs_in_pieces(compile(of_made)));
+  CHECK(runs_in_pieces(compile(of_table)));
+  // One kernel, or results that are appended.
+  CHECK_FALSE(runs_in_pieces(compile(consume(elements(map_seq(total, rows_of_table))))));
+  CHECK_FALSE(runs_in_pieces(compile(consume(elements(map_seq(sorted, made))))));
+}
+
+TEST_CASE("the lowest item in memory that fails is named, whichever thread met it") {
+  const auto numbers = rows(generate(make<Index<2>>(200, 4), [](auto at) { return at[0] + at[1]; }));
+  const auto pick = [](Acc<Vector<std::int64_t>> row) {
+    return unit(sort(row)[cond(row[0] > 150, row[0], 0)]);
+  };
+  fails<RunError>(consume(elements(map_seq(pick, numbers))), {"item 151"});
+}
+
 TEST_CASE("results that wait for their turn keep to the memory bound") {
   // Each item gives 64 KiB; a bound that holds all of them, and a few pieces.
   Rows rows(60, {1.0, 2.0});
