@@ -1,6 +1,7 @@
 #include "run/backends/estimate.h"
 
 #include <anabranch/anabranch.h>
+#include <anabranch/io.h>
 
 #include "compile.h"
 #include "front/handle.h"
@@ -40,6 +41,23 @@ TEST_CASE("estimate: what crosses the link is what kernels read, and the results
   CHECK(outside.launches == 1);
 }
 
+TEST_CASE(
+    "estimate: what is read goes to where the GPU copies from, what lies in memory is copied there first") {
+  const io_test::TemporaryDirectory dir;
+  const std::vector<Vector<double>> rows{numbers(300, 1), numbers(200, 2)};
+  const auto total = [](auto row) { return sum(row); };
+  const RunEstimate in_memory = estimated(consume(elements(map_seq(total, stream_in(Ragged<double>(rows))))));
+  CHECK(in_memory.bytes_up == 500 * 8);
+  CHECK(in_memory.bytes_read == 0);
+  CHECK(in_memory.staged_bytes() == 500 * 8 + 2 * 8);
+  run(consume(write(stream_in(Ragged<double>(rows)), io::write_ragged(dir / "rows"))));
+  const RunEstimate in_file =
+      estimated(consume(elements(map_seq(total, stream_in(io::open_ragged<double>(dir / "rows"))))));
+  CHECK(in_file.bytes_up == 500 * 8);
+  CHECK(in_file.bytes_read == 500 * 8);
+  CHECK(in_file.staged_bytes() == 2 * 8);
+}
+
 TEST_CASE("estimate: a sort is the GPU's, too") {
   const RunEstimate sorted = estimated(sort(use(numbers(500, 3))));
   CHECK(sorted.bytes_up == 500 * 8);
@@ -76,6 +94,37 @@ TEST_CASE("estimate: sizes are followed through what is computed") {
   CHECK(estimated(pairs).bytes_up == 40 * 8);
 }
 
+TEST_CASE("estimate: of windows that lie over each other the signal crosses the link once") {
+  const std::vector<Vector<float>> blocks{Vector<float>(std::vector<float>(700, 1.0F)),
+                                          Vector<float>(std::vector<float>(500, 2.0F))};
+  const auto energy = [](auto window) { return sum(map([](auto e) { return e * e; }, window)); };
+  const auto windows_of = [&](std::int64_t size, std::int64_t hop) {
+    return estimated(
+        consume(elements(map_seq(energy, windows(stream_in(Ragged<float>(blocks)), size, hop)))));
+  };
+  const RunEstimate over = windows_of(100, 20);
+  CHECK(over.bytes_down == 56 * 4);
+  CHECK(over.bytes_up == 1200 * 4);
+  CHECK(over.operations >= 56 * 100 * 2);
+  CHECK(over.operations <= 56 * 100 * 8);
+  const RunEstimate apart = windows_of(100, 200);
+  CHECK(apart.bytes_down == 6 * 4);
+  CHECK(apart.bytes_up == 6 * 100 * 4);
+  CHECK(windows_of(2000, 1).bytes_up == 0);
+}
+
+TEST_CASE("estimate: of what other stages feed these are counted, too") {
+  const std::vector<Vector<double>> rows{numbers(300, 1), numbers(200, 2)};
+  const auto long_rows =
+      filter_seq([](auto row) { return size(row) > 250; }, stream_in(Ragged<double>(rows)));
+  const RunEstimate run = estimated(consume(
+      elements(map_seq([](auto row) { return map([](auto e) { return e + 1.0; }, row); }, long_rows))));
+  CHECK(run.bytes_up >= 500 * 8);
+  CHECK(run.bytes_up <= 2 * 500 * 8);
+  CHECK(run.operations >= 500);
+  CHECK(run.operations <= 500 * 16);
+}
+
 TEST_CASE("estimate: a loop runs some rounds, and its state stays where it is") {
   const auto once = map([](auto e) { return e + 1.0; }, use(numbers(1000, 5)));
   const auto looped =
@@ -94,7 +143,9 @@ TEST_CASE("estimate: the slower of link and staging counts, or the multiprocesso
   CHECK(seconds_of_cpu(run, machine) == Approx(0.01));
   CHECK_FALSE(compare(run, machine, "A").gpu);
   machine.link = 1e12;
-  CHECK(seconds_of_gpu(run, machine) == Approx(0.03));
+  CHECK(seconds_of_gpu(run, machine) == Approx(0.02));
+  run.bytes_read = 0.75e9;
+  CHECK(seconds_of_gpu(run, machine) == Approx(0.005));
   run.operations = 1e13;
   CHECK(seconds_of_gpu(run, machine) == Approx(10.0 / 6));
   CHECK(compare(run, machine, "A").gpu);

@@ -1,6 +1,7 @@
 #include "run/backends/estimate.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -69,6 +70,7 @@ class Estimator {
   struct Extent {
     double items = 1, work = 1;
     bool has_vectors = false;
+    double signal = 0;  ///< elements over which items lie, of items that may lie over each other
     double per_item() const { return items > 0 ? work / items : 0; }
     /// Of what is computed for each item: as large as the item.
     double computed() const { return has_vectors ? per_item() : some_extent; }
@@ -118,15 +120,20 @@ class Estimator {
     out_.operations += inner.operations * times;
     out_.launches += inner.launches * times;
     out_.bytes_up += inner.bytes_up;
+    out_.bytes_read += inner.bytes_read;
     out_.bytes_down += inner.bytes_down;
   }
 
   void add_stage(const plan::StagePlan& stage) {
+    for (const ir::StageSource& source : stage.sources)
+      for (const int feed : source.feeds)
+        if (const plan::StagePlan& feeding = fed_by(feed); !feeding.group.steps.empty()) add_stage(feeding);
     const Extent extent = extent_of(stage);
     for (const plan::Step& step : stage.group.steps) {
       add(stage.group, step, extent);
       if (const auto* nested = std::get_if<plan::NestedStep>(&step)) add_nested(stage, *nested, extent);
     }
+    const bool from_files = is_read(stage);
     std::set<int> read;
     for (const plan::Step& step : stage.group.steps) {
       if (const auto* kernel = std::get_if<plan::KernelStep>(&step))
@@ -138,8 +145,12 @@ class Estimator {
     }
     for (std::size_t a = 0; a < stage.group.arrays.size(); ++a) {
       const PlanArray& array = stage.group.arrays[a];
-      if (array.origin == PlanArray::Origin::item && read.contains(static_cast<int>(a)))
-        out_.bytes_up += elements(stage.group, array, extent) * bytes_of(array.type.scalars);
+      if (array.origin != PlanArray::Origin::item || !read.contains(static_cast<int>(a))) continue;
+      double sent = elements(stage.group, array, extent);
+      if (array.overlap) sent = std::min(sent, extent.signal);
+      sent *= bytes_of(array.type.scalars);
+      out_.bytes_up += sent;
+      if (from_files) out_.bytes_read += sent;
     }
     for (const int result : stage.results) {
       const PlanArray& array = stage.group.arrays[static_cast<std::size_t>(result)];
@@ -167,6 +178,32 @@ class Estimator {
     out_.bytes_up += sent;
   }
 
+  const plan::StagePlan& fed_by(int stage) const { return plan_.stages[static_cast<std::size_t>(stage)]; }
+
+  /// Whether all its items are read, from files say, and lie nowhere before.
+  bool is_read(const plan::StagePlan& stage) const {
+    return std::all_of(stage.sources.begin(), stage.sources.end(), [this](const ir::StageSource& source) {
+      if (source.node->op() == ir::Op::stream_in) return !source.node->payload().source->info().in_memory;
+      return !source.feeds.empty() && std::all_of(source.feeds.begin(), source.feeds.end(), [this](int feed) {
+        return fed_by(feed).group.steps.empty() && is_read(fed_by(feed));
+      });
+    });
+  }
+
+  /// What the stages that feed a source give together: as though all of it were the source's.
+  Extent extent_of_feeds(const ir::StageSource& source) const {
+    Extent all{0, 0};
+    for (const int feed : source.feeds) {
+      const plan::StagePlan& feeding = fed_by(feed);
+      const Extent one = extent_of(feeding);
+      all.items += one.items;
+      if (feeding.results.empty()) continue;
+      const auto result = static_cast<std::size_t>(feeding.results[0]);
+      all.work += elements(feeding.group, feeding.group.arrays[result], one);
+    }
+    return all;
+  }
+
   /// Those of the whole stream.
   Extent extent_of(const plan::StagePlan& stage) const {
     Extent extent{some_items, 0};
@@ -185,6 +222,16 @@ class Estimator {
         const Shape shape = shape_of_global(inputs.arrays[0]);
         items = shape.empty() ? 1 : shape[0];
         work = product(shape);
+      } else if (node.op() == ir::Op::windows_seq) {
+        extent.signal = std::max(extent.signal, extent_of_feeds(stage.sources[s]).work);
+        const double size = uniform(plan_.global, inputs.uniforms[0]);
+        const double hop = std::max(1.0, uniform(plan_.global, inputs.uniforms[1]));
+        items = std::max(0.0, std::floor((extent.signal - size) / hop) + 1);
+        work = items * size;
+      } else if (!stage.sources[s].feeds.empty()) {
+        const Extent fed = extent_of_feeds(stage.sources[s]);
+        items = fed.items;
+        work = fed.work;
       }
       extent.items = is_known ? std::min(extent.items, items) : items;
       is_known = true;
@@ -367,8 +414,8 @@ double seconds_of_cpu(const RunEstimate& run, const MachineRates& machine) {
 }
 
 double seconds_of_gpu(const RunEstimate& run, const MachineRates& machine) {
-  // A copy reads its source and its destination's line, and writes that.
-  const double staging = 3 * run.link_bytes() / memory_rate(machine);
+  // A copy reads its source, and writes past the caches.
+  const double staging = 2 * run.staged_bytes() / memory_rate(machine);
   return run.launches * seconds_of_gpu_launch +
          std::max({run.bytes_up / machine.link, run.bytes_down / machine.link, staging,
                    run.operations / (additions_of_multiprocessor * machine.multiprocessors)});

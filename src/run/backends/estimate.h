@@ -14,10 +14,12 @@ namespace anabranch::runtime {
 /// guessed.
 struct RunEstimate {
   double bytes_up = 0, bytes_down = 0;  ///< between host and GPU, if that computes
+  double bytes_read = 0;                ///< of those that go up: they are read to where the GPU copies from
   double operations = 0;                ///< in additions
   double launches = 0;                  ///< of kernels that are waited for
 
   double link_bytes() const { return bytes_up + bytes_down; }
+  double staged_bytes() const { return link_bytes() - bytes_read; }
 };
 /// `arguments`: of the run.
 RunEstimate estimate(const plan::Plan& plan, const std::vector<HostArray>& arguments);
