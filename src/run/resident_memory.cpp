@@ -47,8 +47,9 @@ std::int64_t resident_memory() noexcept {
   std::array<char, 4096> text;
   const std::string_view fields = contents_of("/proc/self/statm", text);
   const std::size_t second = fields.find(' ');  // the first is the size of the address space
-  const std::int64_t told =
-      second == std::string_view::npos ? 0 : number_at(fields.substr(second)) * ::sysconf(_SC_PAGESIZE);
+  const std::int64_t told = second == std::string_view::npos
+                                ? std::max<std::int64_t>(bytes, 0)
+                                : number_at(fields.substr(second)) * ::sysconf(_SC_PAGESIZE);
   bytes = told;
   return told;
 }

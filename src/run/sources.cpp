@@ -265,13 +265,18 @@ bool ZippedSources::next(const Limit& limit, std::vector<SourceChunk>& chunks) {
   return true;
 }
 
-/// The first source that splits says how many; of the others pieces are taken until they have as many.
+/// Of the sources that split, of all where none does, the one with the largest items says how many; of the others pieces
+/// are taken until they have as many.
 std::unique_ptr<ZippedPiece> ZippedSources::split(const Limit& limit) {
   if (over_ || items_before_ >= most_) return nullptr;
-  const auto splits_first = [](const auto& source) { return source->info().splits; };
-  const auto found = std::find_if(sources_.begin(), sources_.end(), splits_first);
-  const std::size_t leading =
-      found == sources_.end() ? 0 : static_cast<std::size_t>(found - sources_.begin());
+  const auto lead = [](const auto& source) {
+    const SourceInfo& info = source->info();
+    const double items = static_cast<double>(info.items.value_or(0));
+    return std::pair(info.splits, items > 0 ? static_cast<double>(info.work.value_or(0)) / items : 0.0);
+  };
+  const auto leads_less = [&](const auto& a, const auto& b) { return lead(a) < lead(b); };
+  const auto leading = static_cast<std::size_t>(
+      std::max_element(sources_.begin(), sources_.end(), leads_less) - sources_.begin());
   ZippedPiece::Pieces pieces(sources_.size());
   std::int64_t items = std::min(limit.items, most_ - items_before_);
   // Null where the source is over.

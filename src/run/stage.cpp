@@ -34,7 +34,7 @@ StageRun::StageRun(RunContext& context, RunBackend& backend, int number, GlobalV
 /// than is gained.
 bool StageRun::runs_in_pieces() const {
   if (!traits_.side_by_side || results_.runs_bodies() || !streams_.alone()) return false;
-  return input_.in_pieces() || (input_.gains_in_pieces() && results_.known_sizes() && !results_.writes());
+  return input_.in_pieces() || (input_.gains_in_pieces() && results_.known_places() && !results_.writes());
 }
 
 /// Of what the bound leaves: less a part for intermediate arrays, for results whose size is not known yet, and for

@@ -117,7 +117,9 @@ bool prints(const plan::StagePlan& stage) {
 bool StageInput::in_pieces() const { return zipped_->splits() && !prints(stage_); }
 
 bool StageInput::gains_in_pieces() const {
-  return zipped_->in_memory() && !prints(stage_) && has_intermediates();
+  // Of several sources one says how many items a piece has, which has to suit the others' items, too.
+  const bool known_work = opened_.size() == 1 || zipped_->work().has_value();
+  return zipped_->in_memory() && known_work && !prints(stage_) && has_intermediates();
 }
 
 std::unique_ptr<ZippedPiece> StageInput::split(const scheduler::Target& target) {

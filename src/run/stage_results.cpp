@@ -84,6 +84,12 @@ std::int64_t StageResults::likely_elements(int result, const StageInput& input) 
   return std::min(likely, context_.budget.available() / std::max<std::int64_t>(width_of(array.type), 1));
 }
 
+bool StageResults::known_places() const {
+  for (std::size_t r = 0; r < sinks_.size(); ++r)
+    if (sinks_[r] && of_one_item_[r] < 0) return false;
+  return true;
+}
+
 bool StageResults::runs_bodies() const {
   return std::any_of(stage_.sink_inputs.begin(), stage_.sink_inputs.end(),
                      [](const auto& inputs) { return !inputs.bodies.empty(); });

@@ -27,6 +27,8 @@ class StageResults final : public StageOutput {
   std::vector<void*> place(int result, std::int64_t first_item, std::int64_t elements) const;
   /// Whether their sizes are known before the first chunk.
   bool known_sizes() const { return known_sizes_; }
+  /// Whether it is known of all of them where those of an item lie among those of the others.
+  bool known_places() const;
   /// Whether what takes them runs programs of its own, on all threads.
   bool runs_bodies() const;
   /// One array for each sink of the stage.

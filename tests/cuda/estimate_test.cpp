@@ -123,6 +123,13 @@ TEST_CASE("estimate: of what other stages feed these are counted, too") {
   CHECK(run.bytes_up <= 2 * 500 * 8);
   CHECK(run.operations >= 500);
   CHECK(run.operations <= 500 * 16);
+  // They are fed themselves by what computes.
+  const auto roots = map_seq([](auto row) { return map([](auto e) { return exp(sin(e)); }, row); },
+                             stream_in(Ragged<double>(rows)));
+  const RunEstimate behind = estimated(consume(elements(
+      map_seq([](auto row) { return map([](auto e) { return e + 1.0; }, row); }, drop_seq(1, roots)))));
+  CHECK(behind.operations >= 500 * 20);
+  CHECK(behind.bytes_up >= 500 * 8);
 }
 
 TEST_CASE("estimate: a loop runs some rounds, and its state stays where it is") {

@@ -283,6 +283,15 @@ TEST_CASE("items in memory are computed in pieces where kernels read what others
   agree(std::tuple(of_made, of_table));
   CHECK(runs_in_pieces(compile(of_made)));
   CHECK(runs_in_pieces(compile(of_table)));
+  // The longer rows of the two say how many are a piece.
+  const auto long_rows =
+      rows(generate(make<Index<2>>(250, 300), [](auto at) { return cast<double>(at[1] - at[0]); }));
+  const auto least = [](Acc<Vector<double>> x, Acc<Vector<double>> y) {
+    return unit(sort(x)[0] + sort(y)[7]);
+  };
+  const auto of_both = consume(elements(zip_with_seq(least, rows_of_table, long_rows)));
+  agree(of_both);
+  CHECK(runs_in_pieces(compile(of_both)));
   // One kernel, or results that are appended.
   CHECK_FALSE(runs_in_pieces(compile(consume(elements(map_seq(total, rows_of_table))))));
   CHECK_FALSE(runs_in_pieces(compile(consume(elements(map_seq(sorted, made))))));

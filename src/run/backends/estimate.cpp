@@ -126,8 +126,9 @@ class Estimator {
 
   void add_stage(const plan::StagePlan& stage) {
     for (const ir::StageSource& source : stage.sources)
-      for (const int feed : source.feeds)
-        if (const plan::StagePlan& feeding = fed_by(feed); !feeding.group.steps.empty()) add_stage(feeding);
+      for (const int feed : source.feeds) add_stage(fed_by(feed));
+    // Who only reads hands on what he has read.
+    if (stage.feeds && stage.group.steps.empty()) return;
     const Extent extent = extent_of(stage);
     for (const plan::Step& step : stage.group.steps) {
       add(stage.group, step, extent);
@@ -183,7 +184,10 @@ class Estimator {
   /// Whether all its items are read, from files say, and lie nowhere before.
   bool is_read(const plan::StagePlan& stage) const {
     return std::all_of(stage.sources.begin(), stage.sources.end(), [this](const ir::StageSource& source) {
-      if (source.node->op() == ir::Op::stream_in) return !source.node->payload().source->info().in_memory;
+      if (source.node->op() == ir::Op::stream_in) {
+        const SourceInfo& info = source.node->payload().source->info();
+        return !info.in_memory && !info.live;
+      }
       return !source.feeds.empty() && std::all_of(source.feeds.begin(), source.feeds.end(), [this](int feed) {
         return fed_by(feed).group.steps.empty() && is_read(fed_by(feed));
       });
@@ -197,9 +201,11 @@ class Estimator {
       const plan::StagePlan& feeding = fed_by(feed);
       const Extent one = extent_of(feeding);
       all.items += one.items;
-      if (feeding.results.empty()) continue;
-      const auto result = static_cast<std::size_t>(feeding.results[0]);
-      all.work += elements(feeding.group, feeding.group.arrays[result], one);
+      double work = 0;
+      for (const int result : feeding.results)
+        work = std::max(work,
+                        elements(feeding.group, feeding.group.arrays[static_cast<std::size_t>(result)], one));
+      all.work += work;
     }
     return all;
   }
