@@ -181,7 +181,7 @@ class Estimator {
 
   const plan::StagePlan& fed_by(int stage) const { return plan_.stages[static_cast<std::size_t>(stage)]; }
 
-  /// Whether all its items are read, from files say, and lie nowhere before.
+  /// Whether all its items are read from files: they lie nowhere before. Live sources have buffers of their own.
   bool is_read(const plan::StagePlan& stage) const {
     return std::all_of(stage.sources.begin(), stage.sources.end(), [this](const ir::StageSource& source) {
       if (source.node->op() == ir::Op::stream_in) {
