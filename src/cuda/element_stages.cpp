@@ -43,6 +43,10 @@ ElementStages::ElementStages(const kernel::Kernel& kernel, const kernel::Regions
       words_ += words_of(scalars[c]);
     }
   }
+  for (const Stage stage : {fetch, gather}) {
+    const auto used = used_after(stage);
+    used_after_[stage].insert(used.begin(), used.end());
+  }
   for (const ir::Node* node : handed_on(gather))
     if (!is_read(node->op()))
       for (const ScalarType type : node->type().scalars) words_ += words_of(type);
@@ -56,21 +60,26 @@ bool ElementStages::is_free(const ir::Node& node) const {
 bool ElementStages::belongs(const ir::Node& node, Stage stage) const {
   const auto at = stages_.find(&node);
   if (at == stages_.end()) return false;
-  return at->second == stage || (is_free(node) && at->second < stage);
+  return at->second == stage ||
+         (at->second < stage && is_free(node) && used_after_[stage - 1].contains(&node));
+}
+
+bool ElementStages::is_done(const ir::Node& node, Stage stage) const {
+  const auto at = stages_.find(&node);
+  return at != stages_.end() && at->second <= stage;
+}
+
+/// What later stages need, of whatever stage: what only the places of reads need that are done is not among it.
+std::vector<const ir::Node*> ElementStages::used_after(Stage stage) const {
+  return kernel::reachable(kernel_.body, [&](const ir::Node& node) {
+    return shared_(node) || (is_read(node.op()) && is_done(node, stage));
+  });
 }
 
 std::vector<const ir::Node*> ElementStages::handed_on(Stage stage) const {
-  const auto is_earlier = [&](const ir::Node& node) {
-    const auto at = stages_.find(&node);
-    return at != stages_.end() && at->second <= stage;
-  };
-  // What only places of such reads need ends here.
-  const auto used = kernel::reachable(kernel_.body, [&](const ir::Node& node) {
-    return shared_(node) || (is_read(node.op()) && is_earlier(node));
-  });
   std::vector<const ir::Node*> out;
-  for (const ir::Node* node : used)
-    if (is_earlier(*node) && !is_free(*node)) out.push_back(node);
+  for (const ir::Node* node : used_after(stage))
+    if (is_done(*node, stage) && !is_free(*node)) out.push_back(node);
   return out;
 }
 

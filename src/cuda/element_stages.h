@@ -1,8 +1,10 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "kernel/kernel.h"
@@ -26,7 +28,8 @@ class ElementStages {
 
   /// Is there anything to gather? Else there are no stages.
   explicit operator bool() const { return gathers_; }
-  /// Is the node's text part of this stage? Of nodes without code of their own, in every stage from theirs on.
+  /// Is the node's text part of this stage? Of nodes without code of their own, in every stage from theirs on that needs
+  /// them.
   bool belongs(const ir::Node& node, Stage stage) const;
   /// Bytes that the first stage reads for an element, and registers (of 4 bytes) that all reads, the gathers'
   /// addresses, and what else stages hand on take.
@@ -37,11 +40,14 @@ class ElementStages {
 
  private:
   bool is_free(const ir::Node& node) const;
+  bool is_done(const ir::Node& node, Stage stage) const;
+  std::vector<const ir::Node*> used_after(Stage stage) const;
 
   const kernel::Kernel& kernel_;
   Holds shared_, own_;
   std::vector<const ir::Node*> nodes_;  ///< of the outermost region, operands first
   std::unordered_map<const ir::Node*, Stage> stages_;
+  std::array<std::unordered_set<const ir::Node*>, combine> used_after_;  ///< by the stage
   bool gathers_ = false;
   std::int64_t bytes_ = 0, words_ = 0;
 };

@@ -155,6 +155,38 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("rows read from elsewhere: in groups, and one by one where they are long on average") {
+  std::mt19937 random(23);
+  const auto matrix = [&](const std::vector<std::int64_t>& lengths) {
+    std::vector<std::int32_t> offsets{0}, columns;
+    for (const std::int64_t length : lengths) {
+      for (std::int64_t i = 0; i < length; ++i) columns.push_back(static_cast<std::int32_t>(random() % 500));
+      offsets.push_back(static_cast<std::int32_t>(columns.size()));
+    }
+    return spmv(offsets, columns, random_values<double>(columns.size(), 1), random_values<double>(500, 2));
+  };
+  // Around the averages that decide, from memory and in the caches; one row after the other differs from the average.
+  for (const std::int64_t average : {22, 23, 24, 25, 39, 40, 41, 90})
+    for (const std::size_t count : {31, 32, 33, 64, 100}) {
+      INFO(count << " rows of " << average);
+      auto equal = matrix(std::vector<std::int64_t>(count, average));
+      CHECK(disagreement(equal) == "");
+      std::vector<std::int64_t> lengths;
+      for (std::size_t row = 0; row < count; ++row)
+        lengths.push_back(row % 2 == 0 ? static_cast<std::int64_t>(random() % 20)
+                                       : 2 * average - lengths.back());
+      auto different = matrix(lengths);
+      CHECK(disagreement(different) == "");
+    }
+  // Long and short ones in turns, one too long for this code, and rows at the end that fill no group.
+  std::vector<std::int64_t> turns;
+  for (int part = 0; part < 6; ++part) turns.insert(turns.end(), 32, part % 2 == 0 ? 50 : 3);
+  turns[70] = 5000;
+  turns.insert(turns.end(), 9, 60);
+  auto mixed = matrix(turns);
+  CHECK(disagreement(mixed) == "");
+}
+
 TEST_CASE("folds in vectors of 32 bytes") {
   if (!__builtin_cpu_supports("avx2")) return;
   cpu::CompileOptions narrow;

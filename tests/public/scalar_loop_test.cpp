@@ -166,6 +166,40 @@ TEST_CASE("an index out of range is an error once an element is read, with the u
   require_same(empty, Vector<double>{7, 7, 7});
 }
 
+// On a GPU the reads of several elements are under way together: the place of the first is known before the second is read,
+// and nobody needs the loop afterwards.
+TEST_CASE("a component of a loop is the place of a read only, beside a gather") {
+  const auto table =
+      array_of(Index{64}, [](std::int64_t i) { return number<double>(static_cast<std::uint64_t>(i)); });
+  const std::vector<Vector<std::int64_t>> rows{
+      numbers<std::int64_t>(300, 0), {}, {3}, numbers<std::int64_t>(40, 1)};
+  const auto sums = everywhere(
+      [&](auto row) {
+        auto a = use(table);
+        return sum(generate(size(row), [=](auto i) {
+          const auto place = iterate(
+              i & 3,
+              [](auto s) {
+                auto [p, q] = s;
+                return pack(q & 63, p + q);
+              },
+              pack(i & 63, i + 1));
+          return a[get<0>(place)] * a[row[i] & 63];
+        }));
+      },
+      rows);
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    double expected = 0, size = 0;
+    for (std::int64_t i = 0; i < rows[r].size(); ++i) {
+      std::int64_t p = i & 63, q = i + 1;
+      for (std::int64_t k = 0; k < (i & 3); ++k) p = std::exchange(q, p + q) & 63;
+      size += std::abs(table[p] * table[rows[r][i] & 63]);
+      expected += table[p] * table[rows[r][i] & 63];
+    }
+    CHECK(std::abs(static_cast<double>(sums[r]) - expected) <= 1e-12 * size);
+  }
+}
+
 TEST_CASE("rows of arrays of every rank are folded") {
   const auto number = [](std::int64_t i) { return static_cast<double>(i * 7 % 11); };
   const Matrix<double> matrix = Matrix<double>::view(Index{3, 4}, vector_of(12, number).data()).copy();

@@ -285,7 +285,7 @@ class Fold {
     item->addIncoming(begin, before);
     b.CreateCondBr(b.CreateICmpSLT(item, end), look, done);
     b.SetInsertPoint(look);
-    f.branch_likely_weakly(group.are_short(item, end), together, apart);
+    llvm::Value* rows_apart = group.look(item, end, together, apart);
     b.SetInsertPoint(together);
     group.compute(item);
     item->addIncoming(b.CreateAdd(item, group.rows()), b.GetInsertBlock());
@@ -295,8 +295,7 @@ class Fold {
     // single rows, which has no register to spare.
     b.SetInsertPoint(apart);
     llvm::Value* kept = f.local(i64_);
-    llvm::Value* stop =
-        b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b.CreateAdd(item, f.number(r.narrow_width())), end);
+    llvm::Value* stop = b.CreateAdd(item, rows_apart);
     b.CreateStore(item, kept, /*isVolatile=*/true);
     b.CreateBr(row);
     b.SetInsertPoint(row);

@@ -55,30 +55,45 @@ llvm::Value* RowGroup::any_above(llvm::Value* lengths, std::int64_t most) const 
       lengths, llvm::ConstantInt::get(lengths->getType(), static_cast<std::uint64_t>(most))));
 }
 
-/// How many rows: several vectors of them if there are so many and their elements fit; else one, or none.
-llvm::Value* RowGroup::count_rows(llvm::Value* item, llvm::Value* end) {
+llvm::Value* RowGroup::look(llvm::Value* item, llvm::Value* end, llvm::BasicBlock* together,
+                            llvm::BasicBlock* apart) {
   auto& b = r_.b;
   Frame& f = r_.f;
-  llvm::BasicBlock *several = f.block("several_vectors"), *counted = f.block("counted");
-  llvm::Value* left = b.CreateSub(end, item);
-  llvm::Value *most = f.number(vectors * width_), *one = f.number(width_), *none = f.number(0);
-  llvm::Value* few = b.CreateSelect(b.CreateICmpSGE(left, one), one, none);
-  llvm::BasicBlock* before = b.GetInsertBlock();
-  f.branch_likely_weakly(b.CreateICmpSGE(left, most), several, counted);
-  b.SetInsertPoint(several);
-  llvm::Value* fit = b.CreateICmpSLE(b.CreateSub(offset(most), first_), f.number(capacity_));
-  llvm::Value* many = b.CreateSelect(fit, most, one);
-  b.CreateBr(counted);
-  b.SetInsertPoint(counted);
-  return r_.merge({many}, several, {few}, before)[0];
-}
-
-llvm::Value* RowGroup::are_short(llvm::Value* item, llvm::Value* end) {
-  auto& b = r_.b;
-  Frame& f = r_.f;
+  llvm::BasicBlock *before = b.GetInsertBlock(), *several = f.block("several_vectors"),
+                   *counted = f.block("counted");
   offsets_ = f.element(offset_type(), f.buffer(length_.slot), item);
   first_ = offset(f.number(0));
-  rows_ = count_rows(item, end);
+  llvm::Value* left = b.CreateSub(end, item);
+  llvm::Value *most = f.number(vectors * width_), *one = f.number(width_);
+  llvm::Value* few = b.CreateSelect(b.CreateICmpSGE(left, one), one, f.number(0));
+  f.branch_likely_weakly(b.CreateICmpSGE(left, most), several, counted);
+  // Several vectors of rows, if their elements fit.
+  b.SetInsertPoint(several);
+  llvm::Value* total = b.CreateSub(offset(most), first_);
+  llvm::Value* many = b.CreateSelect(b.CreateICmpSLE(total, f.number(capacity_)), most, one);
+  b.CreateCondBr(are_long(total), apart, counted);
+  b.SetInsertPoint(counted);
+  rows_ = r_.merge({many}, several, {few}, before)[0];
+  llvm::Value* rows_apart = b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, left, one);
+  f.branch_likely_weakly(are_short(left), together, apart);
+  llvm::BasicBlock* looked = b.GetInsertBlock();
+  b.SetInsertPoint(apart);
+  return r_.merge({most}, several, {rows_apart}, looked)[0];
+}
+
+/// One bit: are rows that have so many elements, as many as a group has, better computed one by one?
+llvm::Value* RowGroup::are_long(llvm::Value* total) {
+  if (!r_.falls_behind()) return r_.b.getFalse();
+  const auto rows_of = [&](std::int64_t length) { return r_.f.number(vectors * width_ * length); };
+  llvm::Value* in_caches = r_.b.CreateICmpEQ(r_.f.ahead(), r_.f.number(0));
+  return r_.b.CreateICmpSGE(total,
+                            r_.b.CreateSelect(in_caches, rows_of(long_in_caches), rows_of(long_in_memory)));
+}
+
+/// One bit: is none of `rows` too long to be in a group?
+llvm::Value* RowGroup::are_short(llvm::Value* left) {
+  auto& b = r_.b;
+  Frame& f = r_.f;
   total_ = b.CreateSub(offset(rows_), first_);
   llvm::Type* wide = llvm::FixedVectorType::get(f.i64(), static_cast<unsigned>(width_));
   llvm::Type* narrow = llvm::FixedVectorType::get(offset_type(), static_cast<unsigned>(width_));
@@ -92,7 +107,7 @@ llvm::Value* RowGroup::are_short(llvm::Value* item, llvm::Value* end) {
   // Whole vectors are computed, of which the last may go on into the rows behind: only so far as rows are
   // computed here. At least one element also excludes a group of no rows.
   llvm::Value* whole = b.CreateAnd(b.CreateAdd(total_, f.number(width_ - 1)), f.number(-width_));
-  llvm::Value* given = b.CreateSub(offset(b.CreateSub(end, item)), first_);
+  llvm::Value* given = b.CreateSub(offset(left), first_);
   llvm::Value* fits = b.CreateAnd(b.CreateICmpSLE(whole, given), b.CreateICmpSGT(total_, f.number(0)));
   return b.CreateAnd(b.CreateNot(any_above(longest[0], longest_row)), fits);
 }

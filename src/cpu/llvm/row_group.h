@@ -17,11 +17,12 @@ class RowGroup {
 
   explicit RowGroup(Rows& rows, const kernel::Kernel& kernel);
 
-  /// Whether the next rows, from `item` on, are short, at most up to `end`: one bit. Sets `rows`.
-  llvm::Value* are_short(llvm::Value* item, llvm::Value* end);
-  /// How many they are.
+  /// Looks at the next rows, from `item` on and at most up to `end`. Control goes to `together` if they are to be computed as
+  /// a group, of `rows` rows; else to `apart`, where the value given says how many are to be reduced one by one before this
+  /// is asked again.
+  llvm::Value* look(llvm::Value* item, llvm::Value* end, llvm::BasicBlock* together, llvm::BasicBlock* apart);
   llvm::Value* rows() const { return rows_; }
-  /// Computes and stores their totals. To be called after are_short.
+  /// Computes and stores their totals, in `together`.
   void compute(llvm::Value* item);
 
  private:
@@ -29,12 +30,17 @@ class RowGroup {
   static constexpr std::int64_t longest_row = 128;
   /// Vectors of rows whose elements are computed together, if they are not too many for the first cache.
   static constexpr std::int64_t vectors = 4;
+  /// Elements of a row on average from which on, where they are hardly computed but read from elsewhere, storing them
+  /// costs more than what is left of each row, which takes a vector of its own, and its end, which the processor does not
+  /// foresee (measured: docs/benchmarks.md).
+  static constexpr std::int64_t long_in_caches = 40, long_in_memory = 24;
 
   llvm::Type* offset_type() const;
   llvm::Value* offset(llvm::Value* row) const;
   llvm::Value* lengths_from(llvm::Value* row) const;
   llvm::Value* any_above(llvm::Value* lengths, std::int64_t most) const;
-  llvm::Value* count_rows(llvm::Value* item, llvm::Value* end);
+  llvm::Value* are_long(llvm::Value* total);
+  llvm::Value* are_short(llvm::Value* left);
   /// Of one row.
   struct Start {
     llvm::Value* element = nullptr;  ///< counted from the group's first one
