@@ -24,7 +24,7 @@
 
 /// The scheduler beside what could be done: `chunks`, what each costs; `laws`, its policies beside the best fixed size of chunk that a search finds, on
 /// streams whose items' lengths follow five laws; `overlap`, a slow source and a slow sink beside the slowest phase; `large`, a
-/// matrix and a result of many gigabytes, in little memory, beside reading alone and computing alone.
+/// matrix and a result of many gigabytes, in little memory, beside reading alone.
 namespace {
 
 using namespace anabranch;

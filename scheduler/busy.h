@@ -46,4 +46,10 @@ class BusySpan {
   BusyMeter* outer_;
 };
 
+/// So much of what this thread has just done was not its chunk's: making code that is needed for the first time. It counts
+/// as busy for nobody, nor as computing the chunk (time_aside_ns).
+void put_aside(int64_t ns) noexcept;
+/// What this thread has put aside, from its beginning on.
+int64_t time_aside_ns() noexcept;
+
 }  // namespace anabranch::scheduler

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "scheduler/attempt.h"
+#include "scheduler/busy.h"
 #include "scheduler/read_plan.h"
 #include "scheduler/run_meter.h"
 
@@ -67,6 +68,7 @@ class Run : public std::enable_shared_from_this<Run> {
         config_(controller_config(executor, options)),
         plan_(make_controller(options.policy, config_, options.learned), config_),
         meter_(options.clock != nullptr ? *options.clock : steady_clock(), executor.concurrency()),
+        io_(options.clock != nullptr ? *options.clock : steady_clock()),
         trace_(options.trace != nullptr ? *options.trace : own_trace_),
         pieces_(static_cast<std::size_t>(options.max_ring)) {
     free_.reserve(pieces_.size());
@@ -281,7 +283,9 @@ class Run : public std::enable_shared_from_this<Run> {
     ChunkTimes& record = piece.record;
     const WorkMark begin = mark();
     ChunkSize size;
-    const Outcome outcome = timed(lock, record.read, [&] { size = phases_.read(record.slot); });
+    const Outcome outcome =
+        timed(lock, record.read, reading_, io_, [&] { size = phases_.read(record.slot); });
+    record.wait_ns = std::exchange(waited_ns_, 0);
     if (outcome.error) {
       fail(piece.index, outcome.error);
       is_done(piece);
@@ -327,10 +331,12 @@ class Run : public std::enable_shared_from_this<Run> {
     // Where every thread has a piece, nobody is there to help.
     const bool in_line = working_ >= executor_.concurrency() && !is_large(piece.record);
     Computed computed = Computed::whole;
-    const Outcome outcome = timed(lock, piece.record.compute, [&] {
+    const int64_t aside_before_ns = time_aside_ns();
+    const Outcome outcome = timed(lock, piece.record.compute, computing_, meter_.compute_meter(), [&] {
       const LoopsInLine loops(in_line);
       computed = phases_.compute(piece.record.slot, alone);
     });
+    piece.record.aside_ns = time_aside_ns() - aside_before_ns;
     if (outcome.too_big && !alone) {
       piece.state = Piece::State::for_alone;
       ++waiting_for_alone_;
@@ -370,7 +376,7 @@ class Run : public std::enable_shared_from_this<Run> {
 
   void commit(Lock& lock, Piece& piece) {
     ChunkTimes& record = piece.record;
-    Outcome outcome = timed(lock, record.write, [&] { phases_.commit(record.slot); });
+    Outcome outcome = timed(lock, record.write, writing_, io_, [&] { phases_.commit(record.slot); });
     if (!outcome.error) outcome = attempt([&] { report(piece); });
     if (outcome.error) fail(piece.index, outcome.error);
   }
@@ -381,7 +387,7 @@ class Run : public std::enable_shared_from_this<Run> {
     plan_.observe({.size = record.size,
                    .target = record.decision.target,
                    .ns = {.read = piece.taken_ns + record.read.length(),
-                          .compute = record.compute.length(),
+                          .compute = record.compute_ns(),
                           .write = record.write.length()},
                    .utilisation = record.utilisation,
                    .array_bytes = phases_.array_bytes ? phases_.array_bytes(record.slot) : 0});
@@ -390,17 +396,28 @@ class Run : public std::enable_shared_from_this<Run> {
 
   // --- time
 
+  /// Of a phase that `threads` are in, which `busy` counts.
   template <class F>
-  Outcome timed(Lock& lock, Span& span, F&& callback) {
+  Outcome timed(Lock& lock, Span& span, int& threads, BusyMeter& busy, F&& callback) {
     span = meter_.stamp();
+    count_waiting(span.begin_ns);
+    ++threads;
     lock.unlock();
     const Outcome outcome = attempt([&] {
-      const BusySpan busy(&meter_.compute_meter());
+      const BusySpan counted(&busy);
       callback();
     });
     lock = locked();
     span.end_ns = meter_.now_ns();
+    count_waiting(span.end_ns);
+    --threads;
     return outcome;
+  }
+
+  // While nothing is computed because it is still being read.
+  void count_waiting(int64_t now_ns) {
+    if (reading_ > 0 && computing_ == 0) waited_ns_ += now_ns - waiting_from_ns_;
+    waiting_from_ns_ = now_ns;
   }
 
   // How much time all threads together have had a piece; and have been busy, those included that help with its loops.
@@ -409,7 +426,8 @@ class Run : public std::enable_shared_from_this<Run> {
     RunMeter::Mark busy;
   };
   WorkMark mark() {
-    const RunMeter::Mark busy = meter_.mark();
+    RunMeter::Mark busy = meter_.mark();
+    busy.busy_ns += io_.busy_ns();
     had_ns_ += (working_ + committing_) * (busy.at_ns - counted_to_ns_);
     counted_to_ns_ = busy.at_ns;
     return {had_ns_, busy};
@@ -439,6 +457,7 @@ class Run : public std::enable_shared_from_this<Run> {
   std::condition_variable changed_;
   ReadPlan plan_;
   RunMeter meter_;
+  BusyMeter io_;  // reading and committing
   Trace own_trace_{0};
   Trace& trace_;
   std::vector<Piece> pieces_;  // by slot
@@ -461,6 +480,8 @@ class Run : public std::enable_shared_from_this<Run> {
   int64_t failed_at_ = never;
   std::exception_ptr error_;
   int64_t had_ns_ = 0, counted_to_ns_ = 0;
+  int reading_ = 0, computing_ = 0, writing_ = 0;  // threads
+  int64_t waited_ns_ = 0, waiting_from_ns_ = 0;    // not yet told of any piece; counted up to then
 };
 
 void check(const PiecePhases& phases, const PipelineOptions& options) {

@@ -236,10 +236,12 @@ class Run : public std::enable_shared_from_this<Run> {
     ChunkTimes& record = chunk.record;
     const RunMeter::Mark begin = meter_.mark();
     Computed computed = Computed::whole;
+    const int64_t aside_before_ns = time_aside_ns();
     const Outcome outcome = timed(lock, Phase::compute, record.compute, [&] {
       const BusySpan busy(&meter_.compute_meter());
       computed = phases_.compute(record.slot);
     });
+    record.aside_ns = time_aside_ns() - aside_before_ns;
     record.utilisation = meter_.utilisation(begin, meter_.mark());
     record.wait_ns = record.compute.begin_ns - idle_since_;
     idle_since_ = record.compute.end_ns;
@@ -295,7 +297,7 @@ class Run : public std::enable_shared_from_this<Run> {
                    .target = record.decision.target,
                    .ns = {.read = record.read.length(),
                           .wait = record.wait_ns,
-                          .compute = record.compute.length(),
+                          .compute = record.compute_ns(),
                           .write = record.write.length()},
                    .utilisation = record.utilisation});
     trace_.add(record);

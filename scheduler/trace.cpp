@@ -46,7 +46,7 @@ void Trace::add(ChunkTimes record) {
   sum.total = each(sum.total, size, sum_of);
   sum.phase_ns.read += record.read.length();
   sum.phase_ns.wait += record.wait_ns;
-  sum.phase_ns.compute += record.compute.length();
+  sum.phase_ns.compute += record.compute_ns();
   sum.phase_ns.write += record.write.length();
   ++sum.by_reason[static_cast<std::size_t>(record.decision.reason)];
   in_flight_ += record.in_flight;

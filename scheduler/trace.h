@@ -5,6 +5,7 @@
 // gets all of them.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -44,8 +45,11 @@ struct ChunkTimes {
   Decision decision{};  ///< what it was read with
   Span read{}, compute{}, write{};
   int64_t wait_ns = 0;
+  int64_t aside_ns = 0;  ///< of its compute phase, in which it was not computed (busy.h)
   double utilisation = 0;
   MemoryUse memory{};
+
+  int64_t compute_ns() const noexcept { return std::max<int64_t>(compute.length() - aside_ns, 0); }
 };
 
 struct Summary {

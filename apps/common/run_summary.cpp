@@ -117,7 +117,7 @@ std::string run_lines(const RunSummary& s) {
   line("Time", fmt::format("{:.3f} s in all: opening {:.3f} s, compiling {:.3f} s{}, {}", s.total_seconds,
                            s.open_seconds, s.runs.front_seconds + s.runs.compile_seconds,
                            kernels_from(s.runs.kernels_compiled, s.runs.kernels_from_disk),
-                           items ? fmt::format("reading {:.3f} s beside computing {:.3f} s", run.read_seconds,
+                           items ? fmt::format("reading {:.3f} s, computing {:.3f} s", run.read_seconds,
                                                run.compute_seconds)
                                  : fmt::format("running {:.3f} s", s.runs.steady_seconds())));
   if (s.runs.seconds.size() > 1)

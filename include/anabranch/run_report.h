@@ -20,8 +20,9 @@ struct ChunkRecord {
   double begin = 0, end = 0;  ///< from its first byte read to its last result written
   double read_seconds = 0, compute_seconds = 0, write_seconds = 0;
   double wait_seconds = 0;  ///< for which nothing was computed before it, because it was still being read
-  double utilisation = 0;   ///< busy time of all threads / (compute time x threads)
-  int in_flight = 0;        ///< chunks that were under way when it was read, itself included
+  double utilisation =
+      0;  ///< busy time of all threads / (compute time x threads); of a piece reading it counts, too
+  int in_flight = 0;  ///< chunks that were under way when it was read, itself included
   /// When it was finished: bytes held of the memory bound and of the GPU's, and resident in the process (looked
   /// at every 2 ms; 0: the system does not tell).
   std::int64_t memory_bytes = 0, gpu_memory_bytes = 0, resident_bytes = 0;
@@ -59,11 +60,15 @@ struct StageReport {
       total_work;  ///< of the stream of one run, where they are known beforehand
   Spread chunk_items, chunk_work, chunk_bytes;
   double seconds = 0;  ///< by the clock
+  /// Chunks are pieces: each thread reads one, computes it and gives its results on, beside the others. Else one chunk is
+  /// computed at a time, by all threads, while the next is read and the one before written.
+  bool in_pieces = false;
   /// Summed over the chunks. They overlap: together they may be more than `seconds`.
   double read_seconds = 0, compute_seconds = 0, write_seconds = 0;
   double wait_seconds = 0;  ///< for which nothing was computed, because the next chunk was still being read
   double utilisation = 0;   ///< busy time of all threads in computing / (seconds x threads)
   int ring = 0;             ///< chunks that there was room for
+  /// Under way when one was read; of pieces those that were not yet computed.
   double mean_in_flight = 0;
   int most_in_flight = 0;
   std::int64_t cut = 0;         ///< chunks that were cut and tried again for lack of memory

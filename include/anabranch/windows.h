@@ -54,7 +54,7 @@ Seq<Vector<T>> windows(const Acc<Vector<T>>& a, const Acc<Vector<I>>& starts, co
 }
 
 /// The windows of a signal that comes in blocks, the vectors of s, however these are cut: as if all blocks were one vector.
-/// The signal need not end. Windows are copies: `size` / `hop` times as many elements as the signal has.
+/// The signal need not end. Windows lie over a stretch of the signal, which is copied once, or not at all where it is there.
 template <class T>
 Seq<Vector<T>> windows(const Seq<Vector<T>>& s, const Position& size, const Position& hop,
                        detail::Loc at = detail::Loc::current()) {

@@ -16,6 +16,7 @@ const binary = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB'], decimal = ['bytes', 'kB', 
 const memory = bytes => scaled(bytes, 1024, binary);
 const amount = bytes => scaled(bytes, 1000, decimal);
 const count = value => scaled(value, 1000, ['', 'k', 'M', 'G', 'T']);
+const countOf = (value, what) => count(value) + ' ' + what + (count(value) === '1' ? '' : 's');
 const plural = (value, what) => integer(value) + ' ' + what + (value === 1 ? '' : 's');
 const time = seconds => {
   if (seconds === 0) return '0 s';

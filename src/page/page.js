@@ -32,8 +32,8 @@ if (run.stages.length > 0) {
         run.bytes > 0 ? `${amount(run.bytes)} read` : 'elements');
   tile(
       'Chunks', integer(run.chunks),
-      run.chunks > 0 ? `of ${count(run.items / run.chunks)} items on average` : '');
-  tile('Threads busy', percent(run.utilisation), 'of the streams’ time');
+      run.chunks > 0 ? `of ${countOf(run.items / run.chunks, 'item')} on average` : '');
+  tile('Threads computing', percent(run.utilisation), 'of the streams’ time');
 }
 if (run.backend !== 'interpreter')
   tile(

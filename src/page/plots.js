@@ -47,7 +47,9 @@ const plotsOf = stage => {
       columns: [['busy', r.utilisation.map(share => 100 * share)]],
       format: digits,
       range: [0, 104],
-      note: 'Of all threads’ time while a chunk was computed. Reading beside it counts as one busy thread.'
+      note: stage.in_pieces ?
+          'Of all threads’ time while a piece was read and computed, both of which count as busy.' :
+          'Of all threads’ time while a chunk was computed. Reading beside it counts as one busy thread.'
     },
     {
       id: 'throughput',
@@ -73,7 +75,8 @@ const plotsOf = stage => {
       format: digits,
       choice: true,
       log: false,
-      note:
+      note: stage.in_pieces ?
+          'Each thread reads a piece, computes it and gives its results on, while the others do so with theirs.' :
           'They overlap: reading the next chunk and writing the one before go on while this one is computed.'
     },
     {

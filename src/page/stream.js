@@ -1,9 +1,12 @@
 'use strict';
 // A stream: what passed, its plots, the decisions of the scheduler.
 
-const range = (spread, format, what) => spread.min === spread.max ?
-    format(spread.max) + what :
-    `${format(spread.min)} to ${format(spread.max)}${what} (median ${format(spread.median)})`;
+const range = (spread, format, what) => {
+  const noun = what && ' ' + what + (format(spread.max) === '1' ? '' : 's');
+  return spread.min === spread.max ?
+      format(spread.max) + noun :
+      `${format(spread.min)} to ${format(spread.max)}${noun} (median ${format(spread.median)})`;
+};
 const streamFacts = stage => facts([
   ['items come from', `${stage.name} (${stage.place})${stage.source !== null ? ' of ' + stage.source : ''}`],
   ['scheduler', stage.scheduler],
@@ -18,24 +21,26 @@ const streamFacts = stage => facts([
   ],
   [
     'time',
-    `${time(stage.seconds.wall)} by the clock; reading ${
+    `${time(stage.seconds.wall)} by the clock; ${
+        stage.in_pieces ? 'of all threads together: ' : ''}reading ${
         time(stage.seconds.read)}, for which computing waited ${time(stage.seconds.wait)}; ` +
         `computing ${time(stage.seconds.compute)}; writing ${time(stage.seconds.write)}`
   ],
-  ['threads', `${percent(stage.utilisation)} of their time busy`],
+  ['threads', `${percent(stage.utilisation)} of their time computing`],
   [
     'sizes of chunks',
     stage.chunks === 0 ?
         null :
         [
-          range(stage.chunk_items, count, ' items'), range(stage.chunk_work, count, ' elements'),
+          range(stage.chunk_items, count, 'item'), range(stage.chunk_work, count, 'element'),
           stage.chunk_bytes.max > 0 ? range(stage.chunk_bytes, memory, '') : null
         ].filter(text => text !== null)
             .join('; ')
   ],
   [
-    'in flight',
-    `${digits(stage.ring.mean)} on average, at most ${stage.ring.max}, room for ${stage.ring.slots}`
+    stage.in_pieces ? 'read or computed at once' : 'in flight',
+    `${digits(stage.ring.mean)} on average, at most ${stage.ring.max}, room for ${stage.ring.slots}` +
+        (stage.in_pieces ? ' with those that wait for their turn' : '')
   ],
   ['cut for lack of memory', stage.cut > 0 ? plural(stage.cut, 'chunk') : null],
   ['computed on the GPU', stage.gpu_chunks > 0 ? plural(stage.gpu_chunks, 'chunk') : null],

@@ -231,6 +231,14 @@ bool ChunksAhead::may_read() {
   return (wanted || !waits_for_memory_) && sizes_->has_room(wanted);
 }
 
+/// What is read now waits until the taker has taken all that there is: he has, where it is wanted.
+void ChunksAhead::has_no_memory(bool wanted) {
+  if (wanted)
+    read_failure_ = std::current_exception();
+  else
+    waits_for_memory_ = true;
+}
+
 void ChunksAhead::read_next(Lock& lock) {
   const bool wanted = is_wanted();
   Read read;
@@ -238,7 +246,8 @@ void ChunksAhead::read_next(Lock& lock) {
     read.decision = sizes_->next(wanted);
     read.span.begin_ns = scheduler::steady_clock().now_ns();
     lock.unlock();
-    const bool more = reader_->read(read.decision.target, sizes_->at_once(), read.items);
+    const auto next = [&] { return reader_->read(read.decision.target, sizes_->at_once(), read.items); };
+    const bool more = wanted ? with_room(context_, true, next) : next();
     read.span.end_ns = scheduler::steady_clock().now_ns();
     lock.lock();
     if (more) {
@@ -252,10 +261,10 @@ void ChunksAhead::read_next(Lock& lock) {
     }
   } catch (const ItemTooBig&) {
     if (!lock) lock.lock();
-    if (wanted)
-      read_failure_ = std::current_exception();
-    else
-      waits_for_memory_ = true;
+    has_no_memory(wanted);
+  } catch (const scheduler::BudgetExceeded&) {
+    if (!lock) lock.lock();
+    has_no_memory(wanted);
   } catch (...) {
     if (!lock) lock.lock();
     read_failure_ = std::current_exception();

@@ -75,6 +75,7 @@ class ChunksAhead : public std::enable_shared_from_this<ChunksAhead> {
 
   bool is_wanted() const;
   bool may_read();
+  void has_no_memory(bool wanted);
   void read_next(Lock& lock);
   bool has_items() const;
   bool may_compute();

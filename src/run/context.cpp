@@ -25,8 +25,21 @@ void LearnedChunks::note(const Key& key, std::shared_ptr<const scheduler::Learne
   learned_[key] = std::move(learned);
 }
 
+std::optional<scheduler::Reservation> RunContext::try_reserve(std::string_view name,
+                                                              std::int64_t bytes) const {
+  auto reservation = budget.try_reserve(name, bytes);
+  if (reservation) return reservation;
+  blocks.trim();
+  return budget.try_reserve(name, bytes);
+}
+
+scheduler::Reservation RunContext::reserve(std::string_view name, std::int64_t bytes) const {
+  auto reservation = try_reserve(name, bytes);
+  return reservation ? std::move(*reservation) : budget.reserve(name, bytes);
+}
+
 std::shared_ptr<void> RunContext::take_counted(const std::string& what, std::int64_t bytes) const {
-  auto held = std::make_shared<scheduler::Reservation>(budget.reserve(what, bytes));
+  auto held = std::make_shared<scheduler::Reservation>(reserve(what, bytes));
   auto taken = memory.share(memory.take(static_cast<std::size_t>(bytes) + 64));
   void* const address = taken.get();
   return {address, [held, taken](void*) {}};

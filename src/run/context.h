@@ -6,8 +6,10 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -103,6 +105,9 @@ struct RunContext {
   /// Chunks that kernels for equal items computed. Several threads count.
   std::shared_ptr<std::atomic<std::int64_t>> equal_chunks = std::make_shared<std::atomic<std::int64_t>>(0);
 
+  /// Of the memory bound, as Budget does: memory that lies idle gives way.
+  std::optional<scheduler::Reservation> try_reserve(std::string_view name, std::int64_t bytes) const;
+  scheduler::Reservation reserve(std::string_view name, std::int64_t bytes) const;
   /// Memory for work that `what` names, counted as long as it is held. Throws ResourceError, BudgetExceeded.
   std::shared_ptr<void> take_counted(const std::string& what, std::int64_t bytes) const;
   /// For a body of a loop or a branch. Its stages have numbers of their own, and what they give is nobody's result.

@@ -31,13 +31,16 @@ class FeedingStage::Results final : public StageOutput {
     for (Room& room : rooms_) room = {};
     parts_.clear();
   }
+  void let_go() {
+    for (Room& room : rooms_) room.reservation.release();
+  }
 
   std::vector<void*> room(int result, std::int64_t elements) override {
     Room& room = rooms_[static_cast<std::size_t>(result)];
     room = {};
     const ir::ArrayType& type = array_of(static_cast<std::size_t>(result)).type;
     room.bytes = elements * width_of(type);
-    room.reservation = context_.budget.reserve("items between stages", room.bytes);
+    room.reservation = context_.reserve("items between stages", room.bytes);
     std::vector<void*> addresses;
     for (const ScalarType scalar : type.scalars) {
       const auto bytes = static_cast<std::size_t>(elements) * size_of(scalar) + 64;
@@ -135,8 +138,18 @@ FeedingStage::~FeedingStage() = default;
 bool FeedingStage::next(const Limit& limit, SourceChunk& chunk) {
   results_->clear();
   if ((read_.empty() || read_at_ == read_[0].items) && !read(limit)) return false;
+  // Where there is no memory for it now, what has been read waits for the next call.
+  while (reservations_.size() < read_.size())
+    reservations_.push_back(context_.reserve("chunks", read_[reservations_.size()].bytes));
   compute(chunk);
   return true;
+}
+
+void FeedingStage::let_go() {
+  results_->let_go();
+  if (read_.empty() || read_at_ < read_[0].items) return;
+  reservations_.clear();
+  read_.clear();
 }
 
 bool FeedingStage::read(const Limit& limit) {
@@ -148,8 +161,6 @@ bool FeedingStage::read(const Limit& limit) {
     read_.clear();
     return false;
   }
-  for (const SourceChunk& each : read_)
-    reservations_.push_back(context_.budget.reserve("chunks", each.bytes));
   items_that_fit_ = read_[0].items;
   return true;
 }

@@ -21,6 +21,8 @@ class FeedingStage {
   const std::vector<ArrayInfo>& infos() const { return infos_; }
   /// The results of the next items, within the limit; false at the end. What it gave before is no longer reserved.
   bool next(const Limit& limit, SourceChunk& chunk);
+  /// What it gave is for the caller to reserve now.
+  void let_go();
   bool live() const { return input_.sources().live(); }
   /// Its results are items of its sources, which no stage feeds.
   bool only_reads() const { return !computes_ && !input_.is_fed(); }

@@ -95,6 +95,7 @@ std::string json(const StageReport& s, bool with_chunks) {
       .add("place", s.place)
       .add("source", unless_empty(s.source))
       .add("scheduler", s.scheduler)
+      .add("in_pieces", s.in_pieces)
       .add("runs", s.runs)
       .add("total_items", s.total_items)
       .add("total_work", s.total_work)

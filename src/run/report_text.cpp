@@ -112,18 +112,20 @@ void add_stage(Lines& lines, const StageReport& s, std::size_t number) {
                            counted(s.work, "element"), decimal_bytes(s.bytes), counted(s.chunks, "chunk")));
   if (s.chunks == 0) return;
   lines.detail("time",
-               fmt::format("{:.4f} s: reading {:.4f} s, for which computing waited {:.4f} s; computing "
+               fmt::format("{:.4f} s{}: reading {:.4f} s, for which computing waited {:.4f} s; computing "
                            "{:.4f} s; writing {:.4f} s",
-                           s.seconds, s.read_seconds, s.wait_seconds, s.compute_seconds, s.write_seconds));
+                           s.seconds, s.in_pieces ? "; of all threads together" : "", s.read_seconds,
+                           s.wait_seconds, s.compute_seconds, s.write_seconds));
   if (const std::string text = speed(s.items, s.work, s.bytes, s.seconds); !text.empty())
     lines.detail("speed", text);
   lines.detail("chunks", range(s.chunk_items, "item"));
   lines.add("", range(s.chunk_work, "element"));
   if (s.chunk_bytes.most > 0) lines.add("", byte_range(s.chunk_bytes));
   if (s.cut > 0) lines.add("", fmt::format("{} cut and tried again for lack of memory", s.cut));
-  lines.detail("threads", fmt::format("{:.0f} % of their time busy", 100 * s.utilisation));
-  lines.detail("ring", fmt::format("{} in flight on average, at most {}, room for {}",
-                                   fmt::format("{:.1f}", s.mean_in_flight), s.most_in_flight, s.ring));
+  lines.detail("threads", fmt::format("{:.0f} % of their time computing", 100 * s.utilisation));
+  lines.detail("ring", fmt::format("{:.1f} {} on average, at most {}, room for {}{}", s.mean_in_flight,
+                                   s.in_pieces ? "read or computed at once" : "in flight", s.most_in_flight,
+                                   s.ring, s.in_pieces ? " with those that wait for their turn" : ""));
   lines.detail("memory", fmt::format("at most {} held", format_bytes(s.peak_bytes)));
   for (std::size_t r = 0; r < s.reasons.size(); ++r)
     lines.add(r == 0 ? "  sizes" : "",

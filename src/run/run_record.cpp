@@ -48,7 +48,7 @@ ChunkRecord told(const ChunkTimes& times, std::int64_t begin_ns) {
   out.begin = seconds(times.read.begin_ns - begin_ns);
   out.end = seconds(std::max(times.compute.end_ns, times.write.end_ns) - begin_ns);
   out.read_seconds = seconds(times.read.length());
-  out.compute_seconds = seconds(times.compute.length());
+  out.compute_seconds = seconds(times.compute_ns());
   out.write_seconds = seconds(times.write.length());
   out.wait_seconds = seconds(times.wait_ns);
   out.utilisation = times.utilisation;
@@ -94,6 +94,7 @@ StageReport told(const RunRecord::Stage& stage, std::int64_t begin_ns) {
   out.wait_seconds = seconds(sum.phase_ns.wait);
   out.utilisation = sum.utilisation;
   out.ring = stage.ring;
+  out.in_pieces = stage.in_pieces;
   out.mean_in_flight = sum.mean_in_flight;
   out.most_in_flight = sum.most_in_flight;
   out.cut = sum.halvings;

@@ -24,6 +24,7 @@ class RunRecord {
     std::string name, place, source, scheduler;
     std::optional<std::int64_t> total_items, total_work;
     int ring = 1;
+    bool in_pieces = false;
     std::int64_t runs = 0;
     std::int64_t gpu_chunks = 0;
     scheduler::Trace trace;

@@ -126,27 +126,22 @@ std::optional<scheduler::ChunkSize> StageRun::read(Slot& slot, const scheduler::
   else if (!read_source(slot, target))
     return std::nullopt;
   const scheduler::ChunkSize size = chunk_size_of(slot.chunks);
-  auto reservation = context_.budget.try_reserve("chunks", size.bytes);
+  auto reservation = context_.try_reserve("chunks", size.bytes);
   if (!reservation && in_flight_ > 0) {
     // It is read, but other chunks hold the memory: it waits until they are gone, and is then the only one.
     pending_ = std::exchange(slot.chunks, {});
     throw scheduler::ChunkTooBig("a chunk waits for memory", scheduler::ChunkSize{1, size.work, size.bytes});
   }
-  slot.reservation = reservation ? std::move(*reservation) : context_.budget.reserve("chunks", size.bytes);
+  slot.reservation = reservation ? std::move(*reservation) : context_.reserve("chunks", size.bytes);
   ++in_flight_;
   return size;
 }
 
 bool StageRun::read_source(Slot& slot, const scheduler::Target& target) {
   const bool alone = in_flight_ == 0;
-  try {
-    if (!input_.read(target, slot.chunks)) return false;
-    if (!context_.into.empty()) check_not_read(context_.into, slot.chunks, input_.infos());
-    return true;
-  } catch (const ItemTooBig& e) {
-    if (alone) throw;
-    throw scheduler::ChunkTooBig("an item waits for memory", scheduler::ChunkSize{1, 0, e.bytes()});
-  }
+  if (!with_room(context_, alone, [&] { return input_.read(target, slot.chunks); })) return false;
+  if (!context_.into.empty()) check_not_read(context_.into, slot.chunks, input_.infos());
+  return true;
 }
 
 // ---- Computing

@@ -15,6 +15,26 @@
 /// What a stage reads.
 namespace anabranch::runtime {
 
+/// Has `f` read the next items, or split them off. Where there is no memory for them they wait until they are the only ones in
+/// flight, `alone`; then memory that lies idle is given back.
+template <class F>
+auto with_room(const RunContext& context, bool alone, F&& f) {
+  for (bool again = false;; again = true) {
+    std::int64_t bytes = 0;
+    try {
+      return f();
+    } catch (const ItemTooBig& e) {
+      if (alone && again) throw;
+      bytes = e.bytes();
+    } catch (const scheduler::BudgetExceeded& e) {
+      if (alone && again) throw;
+      bytes = e.requested();
+    }
+    if (!alone) throw scheduler::ChunkTooBig("an item waits for memory", scheduler::ChunkSize{1, 0, bytes});
+    context.blocks.trim();
+  }
+}
+
 /// Opens a source that other stages feed (feeds.h).
 using OpenFed = std::function<std::shared_ptr<SourceBase>(const plan::StagePlan& stage, std::size_t source)>;
 

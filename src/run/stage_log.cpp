@@ -13,6 +13,7 @@ void StageLog::begin(const StageInput& input, How how) {
   record_ = &context_.record->stage(context_.plan, input.stage());
   ++record_->runs;
   record_->ring = how.ring;
+  record_->in_pieces = how.in_pieces;
   record_->scheduler = context_.options.scheduler;
   record_->total_items = input.sources().items();
   record_->total_work = input.sources().work();

@@ -48,15 +48,7 @@ scheduler::PiecePhases StagePieces::phases() {
 
 /// Sources that read a piece to hand it out may find no memory for it: while others are in flight, it waits for theirs.
 std::unique_ptr<ZippedPiece> StagePieces::split(const scheduler::Target& target) {
-  try {
-    return input_.split(target);
-  } catch (const ItemTooBig& e) {
-    if (in_flight_ == 0) throw;
-    throw scheduler::ChunkTooBig("an item waits for memory", scheduler::ChunkSize{1, 0, e.bytes()});
-  } catch (const scheduler::BudgetExceeded&) {
-    if (in_flight_ == 0) throw;
-    throw scheduler::ChunkTooBig("an item waits for memory", scheduler::ChunkSize{1, 0, 0});
-  }
+  return with_room(context_, in_flight_ == 0, [&] { return input_.split(target); });
 }
 
 /// The memory of a piece is reserved before it is read, where the source says how much that is.
@@ -65,12 +57,12 @@ std::optional<scheduler::ChunkSize> StagePieces::take(Slot& slot, scheduler::Tar
   std::unique_ptr<ZippedPiece> piece = pending_ ? std::move(pending_) : split(target);
   if (!piece) return std::nullopt;
   const scheduler::ChunkSize size = size_of_piece(*piece);
-  auto reservation = context_.budget.try_reserve("chunks", size.bytes);
+  auto reservation = context_.try_reserve("chunks", size.bytes);
   if (!reservation && in_flight_ > 0) {
     pending_ = std::move(piece);
     throw scheduler::ChunkTooBig("a piece waits for memory", {1, size.work, size.bytes});
   }
-  slot.reservation = reservation ? std::move(*reservation) : context_.budget.reserve("chunks", size.bytes);
+  slot.reservation = reservation ? std::move(*reservation) : context_.reserve("chunks", size.bytes);
   slot.piece = std::move(piece);
   slot.number = taken_++;
   ++in_flight_;

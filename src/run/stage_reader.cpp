@@ -36,7 +36,7 @@ bool StageReader::read(const scheduler::Target& target, bool at_once, ReadItems&
     return false;
   }
   items.at_once = items.items();
-  items.reservation = context_.budget.try_reserve("chunks", chunk_size_of(items.chunks).bytes);
+  items.reservation = context_.try_reserve("chunks", chunk_size_of(items.chunks).bytes);
   return true;
 }
 
@@ -49,13 +49,12 @@ ReadItems StageReader::joined(std::vector<ReadItems> parts) {
   }
   parts.clear();
   all.at_once = all.items();
-  all.reservation = context_.budget.try_reserve("chunks", chunk_size_of(all.chunks).bytes);
+  all.reservation = context_.try_reserve("chunks", chunk_size_of(all.chunks).bytes);
   return all;
 }
 
 scheduler::ChunkSize StageReader::compute(ReadItems& items, StageOutput& results) {
-  if (!items.reservation)
-    items.reservation = context_.budget.reserve("chunks", chunk_size_of(items.chunks).bytes);
+  if (!items.reservation) items.reservation = context_.reserve("chunks", chunk_size_of(items.chunks).bytes);
   const std::int64_t end = std::min(items.items(), items.next + items.at_once);
   const std::vector<SourceChunk> part =
       end - items.next == items.items() ? items.chunks : input_.part_of(items.chunks, items.next, end);

@@ -127,9 +127,10 @@ class Windows final : public SourceBase {
     const bool stop = limit.stop.stop_requested() || context_.options.stop.stop_requested();
     if (has_some && (stop || std::chrono::steady_clock::now() >= limit.until)) return false;
     if (stop) ir::raise_cancelled();
-    // About as much as further windows take.
+    // About as much as further windows take. Between those that lie far apart there may be more than memory holds.
     Limit of_block = limit;
     of_block.items = INT64_MAX;
+    of_block.bytes = std::min(limit.bytes, std::max(context_.budget.available() / 4, bytes_of_window_));
     if (const std::int64_t more = most_of(limit); more <= INT64_MAX / hop_)
       of_block.work = std::max(size_, more * hop_);
     if (info_.live) of_block.items = 1;
@@ -139,10 +140,11 @@ class Windows final : public SourceBase {
       if (over_) return false;
       next_block_ = std::move(given);
     }
+    stage_->let_go();
     // What there is no memory for waits until there is.
-    auto memory = context_.budget.try_reserve("blocks of a signal", next_block_->bytes);
+    auto memory = context_.try_reserve("blocks of a signal", next_block_->bytes);
     if (!memory && has_some) return false;
-    if (!memory) memory = context_.budget.reserve("blocks of a signal", next_block_->bytes);
+    if (!memory) memory = context_.reserve("blocks of a signal", next_block_->bytes);
     const SourceChunk chunk = std::move(*next_block_);
     next_block_.reset();
     const ArrayInfo& info = stage_->infos()[0];

@@ -148,7 +148,7 @@ TEST_CASE("stats: as text, for a person") {
   for (const char* part :
        {"\nThe last run\n",
         "Run       cpu, 2 threads: ", "Stream 0  stream_in (command.cpp:", "passed  1000 items, ",
-        " in 4 chunks", "reading ", "computing waited", "100 to 300 items (median 300)", "of their time busy",
+        " in 4 chunks", "reading ", "computing waited", "100 to 300 items (median 300)", "of their time computing",
         "in flight on average", "4 chunks: fixed", "0-3         at most 300 items"})
     CHECK(has(o.out, part));
   CHECK(!has(command({"smvm", m.path}).out, "The last run"));

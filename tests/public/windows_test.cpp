@@ -259,5 +259,23 @@ TEST_CASE("shapes of items, zipped items") {
   check_items(b, {{}, {5, 3, 7}});
 }
 
+// Of what lies between windows nobody knows the size but the stream of windows; and memory that lies idle between chunks is
+// given back before a block does not fit.
+TEST_CASE("windows of a stream that lie far apart, in little memory", "[once]") {
+  const auto blocks =
+      produce(300, [](auto i) { return generate(4096, [=](auto k) { return cast<float>(i * 4096 + k); }); });
+  const auto program = compile(consume(
+      elements(map_seq([](auto w) { return sum(map([](auto x) { return sqrt(x); }, scanl1(plus, w))); },
+                       windows(blocks, 64, 20'000)))));
+  const auto expected = program.run({.threads = 1});
+  REQUIRE(expected.size() == 62);
+  for (const char* scheduler : {"adaptive", "paper", "fixed:1", "fixed:1000"})
+    for (const int threads : {1, 2})
+      for (const std::int64_t kib : {96, 160, 512}) {
+        INFO(scheduler << ", " << threads << " threads, " << kib << " KiB");
+        CHECK(program.run({.threads = threads, .memory = kib << 10, .scheduler = scheduler}) == expected);
+      }
+}
+
 }  // namespace
 }  // namespace anabranch::testing

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "executors.h"
+#include "manual_clock.h"
 #include "scheduler/busy.h"
 #include "support/catch.h"
 
@@ -20,6 +21,7 @@
 #endif
 
 using namespace anabranch::scheduler;
+using namespace anabranch::scheduler::test;
 using anabranch::scheduler::test::all_executors;
 
 TEST_CASE("every piece runs exactly once") {
@@ -291,18 +293,6 @@ TEST_CASE("the number of threads is checked") {
   REQUIRE(make_plain_executor()->concurrency() >= 1);
   REQUIRE(make_plain_executor(3)->concurrency() == 3);
 }
-
-namespace {
-// A clock that only moves when told.
-class ManualClock final : public Clock {
- public:
-  int64_t now_ns() const noexcept override { return now_; }
-  void advance(int64_t ns) { now_ += ns; }
-
- private:
-  std::atomic<int64_t> now_{1000};
-};
-}  // namespace
 
 TEST_CASE("busy time is counted in leaves, once") {
   ManualClock clock;

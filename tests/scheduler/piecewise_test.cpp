@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "executors.h"
+#include "manual_clock.h"
 #include "scheduler/budget.h"
+#include "scheduler/busy.h"
 #include "support/catch.h"
 
 using namespace anabranch::scheduler;
@@ -381,6 +383,45 @@ TEST_CASE("pieces: records are in order and utilisation is a share") {
       REQUIRE((by_all || record.read.thread == record.compute.thread));
     }
   }
+}
+
+TEST_CASE("pieces: reading is waited for, and only computing keeps threads busy") {
+  const auto executor = make_plain_executor(1);
+  ManualClock clock;
+  Numbers numbers(40);
+  numbers.on_read = [&](int64_t) { clock.advance(90); };
+  numbers.on_compute = [&](int64_t) { clock.advance(8); };
+  numbers.on_commit = [&](int64_t) { clock.advance(2); };
+  Trace trace;
+  const Summary summary =
+      numbers.run(*executor, {.policy = Policy::fixed(10), .clock = &clock, .trace = &trace}).summary;
+  CHECK(summary.wall_ns == 400);
+  CHECK(summary.phase_ns.read == 360);
+  CHECK(summary.phase_ns.wait == 360);
+  CHECK(summary.phase_ns.compute == 32);
+  CHECK(summary.phase_ns.write == 8);
+  CHECK(summary.utilisation == Approx(0.08));
+  for (const ChunkTimes& record : trace.records()) CHECK(record.wait_ns == 90);
+}
+
+TEST_CASE("pieces: what a thread puts aside while it computes is neither computing nor busy") {
+  const auto executor = make_plain_executor(1);
+  ManualClock clock;
+  Numbers numbers(20);
+  numbers.on_compute = [&](int64_t piece) {
+    clock.advance(10);
+    if (piece != 0) return;
+    clock.advance(1000);
+    put_aside(1000);
+  };
+  Trace trace;
+  const Summary summary =
+      numbers.run(*executor, {.policy = Policy::fixed(10), .clock = &clock, .trace = &trace}).summary;
+  CHECK(summary.wall_ns == 1020);
+  CHECK(summary.phase_ns.compute == 20);
+  CHECK(summary.utilisation == Approx(20.0 / 1020));
+  CHECK(trace.records()[0].aside_ns == 1000);
+  CHECK(trace.records()[1].aside_ns == 0);
 }
 
 TEST_CASE("pieces: an exception of any phase comes out after what a serial run would have committed") {

@@ -8,6 +8,8 @@
 #include "run/backends/cpu_chunk.h"
 #include "run/backends/program_kernels.h"
 #include "run/run_trace.h"
+#include "scheduler/busy.h"
+#include "scheduler/clock.h"
 
 namespace anabranch::runtime {
 
@@ -91,8 +93,12 @@ void CpuBackend::check_stop() const {
 }
 
 std::shared_ptr<const cpu::CompiledKernel> CpuBackend::seldom_needed(const kernel::Kernel& kernel) {
+  // Whoever needs it as well waits here, and computes as little.
+  const std::int64_t begin_ns = scheduler::steady_clock().now_ns();
   const std::lock_guard lock(late_mutex_);
-  return program_kernels_.for_cpu(kernel, &compiled_late_, context_.trace.get());
+  auto found = program_kernels_.for_cpu(kernel, &compiled_late_, context_.trace.get());
+  scheduler::put_aside(scheduler::steady_clock().now_ns() - begin_ns);
+  return found;
 }
 
 void CpuBackend::compute_global(const plan::KernelStep& step, GlobalValues& values) {
@@ -126,6 +132,7 @@ void CpuBackend::launch(const kernel::Kernel& kernel, const std::vector<void*>& 
     cpu::CacheStatistics& counted;
     ~Late() {
       if (counted.hits + counted.from_disk + counted.compiled == 0) return;
+      scheduler::put_aside(static_cast<std::int64_t>((counted.compile_ms + counted.load_ms) * 1e6));
       const std::lock_guard lock(backend.late_mutex_);
       backend.compiled_late_.compile_seconds += (counted.compile_ms + counted.load_ms) * 1e-3;
       count_kernels(backend.compiled_late_, counted);

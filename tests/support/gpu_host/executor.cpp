@@ -245,7 +245,7 @@ std::string Machine::waiting() const {
   return out;
 }
 
-void Machine::body(void* machine) {
+ANABRANCH_FIBER_ENDS_HERE void Machine::body(void* machine) {
   auto& self = *static_cast<Machine*>(machine);
   self.entry_.call(self.words_);
   self.threads_[self.running_].state = State::ended;

@@ -128,7 +128,7 @@ void Fiber::resume() {
 #endif
 }
 
-void Fiber::leave(bool for_good) {
+ANABRANCH_FIBER_ENDS_HERE void Fiber::leave(bool for_good) {
 #if defined(__SANITIZE_ADDRESS__)
   __sanitizer_start_switch_fiber(for_good ? nullptr : &fake_stack_, host_->bottom_, host_->bytes_);
 #endif
@@ -142,7 +142,7 @@ void Fiber::leave(bool for_good) {
 #endif
 }
 
-void Fiber::start(Fiber* fiber) {
+ANABRANCH_FIBER_ENDS_HERE void Fiber::start(Fiber* fiber) {
 #if defined(__SANITIZE_ADDRESS__)
   __sanitizer_finish_switch_fiber(nullptr, &fiber->host_->bottom_, &fiber->host_->bytes_);
 #endif

@@ -24,6 +24,13 @@ class FiberStack {
   void* tsan_ = nullptr;
 };
 
+/// Marks the functions that a fiber ends in: ThreadSanitizer would count calls that never return, until it has no room.
+#if defined(__SANITIZE_THREAD__)
+#define ANABRANCH_FIBER_ENDS_HERE __attribute__((no_sanitize_thread))
+#else
+#define ANABRANCH_FIBER_ENDS_HERE
+#endif
+
 /// The OS thread's own stack: where fibers are resumed from.
 class FiberHost {
  public:
