@@ -18,7 +18,7 @@ struct Matrix {
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-enum class Kind { number, text, list, object, any };
+enum class Kind { number, flag, text, list, object, any };
 using Members = std::vector<std::pair<const char*, Kind>>;
 
 void check_members(const Json& object, const Members& members, const char* what) {
@@ -33,6 +33,9 @@ void check_members(const Json& object, const Members& members, const char* what)
     switch (kind) {
       case Kind::number:
         CHECK(value.is_number());
+        break;
+      case Kind::flag:
+        CHECK(value.is_boolean());
         break;
       case Kind::text:
         CHECK(value.is_string());
@@ -53,13 +56,13 @@ void check_members(const Json& object, const Members& members, const char* what)
 
 const Members of_stage{
     {"name", Kind::text},          {"place", Kind::text},         {"source", Kind::text},
-    {"scheduler", Kind::text},     {"runs", Kind::number},        {"total_items", Kind::number},
-    {"total_work", Kind::number},  {"items", Kind::number},       {"work", Kind::number},
-    {"bytes", Kind::number},       {"chunks", Kind::number},      {"chunk_items", Kind::object},
-    {"chunk_work", Kind::object},  {"chunk_bytes", Kind::object}, {"seconds", Kind::object},
-    {"utilisation", Kind::number}, {"ring", Kind::object},        {"cut", Kind::number},
-    {"gpu_chunks", Kind::number},  {"peak_bytes", Kind::number},  {"reasons", Kind::list},
-    {"decisions", Kind::list}};
+    {"scheduler", Kind::text},     {"in_pieces", Kind::flag},     {"runs", Kind::number},
+    {"total_items", Kind::number}, {"total_work", Kind::number},  {"items", Kind::number},
+    {"work", Kind::number},        {"bytes", Kind::number},       {"chunks", Kind::number},
+    {"chunk_items", Kind::object}, {"chunk_work", Kind::object},  {"chunk_bytes", Kind::object},
+    {"seconds", Kind::object},     {"utilisation", Kind::number}, {"ring", Kind::object},
+    {"cut", Kind::number},         {"gpu_chunks", Kind::number},  {"peak_bytes", Kind::number},
+    {"reasons", Kind::list},       {"decisions", Kind::list}};
 
 const std::vector<const char*> of_records{
     "number",        "items",       "work",      "bytes",        "items_so_far",     "work_so_far",
@@ -146,10 +149,10 @@ TEST_CASE("stats: as text, for a person") {
   const Outcome o = command({"smvm", m.path, "--threads", "2", "--scheduler", "fixed:300", "--stats"});
   REQUIRE(o.status == 0);
   for (const char* part :
-       {"\nThe last run\n",
-        "Run       cpu, 2 threads: ", "Stream 0  stream_in (command.cpp:", "passed  1000 items, ",
-        " in 4 chunks", "reading ", "computing waited", "100 to 300 items (median 300)", "of their time computing",
-        "in flight on average", "4 chunks: fixed", "0-3         at most 300 items"})
+       {"\nThe last run\n", "Run       cpu, 2 threads: ", "Stream 0  stream_in (command.cpp:",
+        "passed  1000 items, ", " in 4 chunks", "reading ", "computing waited",
+        "100 to 300 items (median 300)", "of their time computing", "read or computed at once on average",
+        "4 chunks: fixed", "0-3         at most 300 items"})
     CHECK(has(o.out, part));
   CHECK(!has(command({"smvm", m.path}).out, "The last run"));
 }
