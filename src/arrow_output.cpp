@@ -3,8 +3,11 @@
 #include <deque>
 #include <exception>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <stop_token>
+#include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -151,25 +154,34 @@ class ArrowOutput {
  private:
   void begin() {
     if (thread_.joinable()) return;
-    thread_ = std::jthread([this] {
-      std::exception_ptr error;
-      try {
-        RunOptions options = options_.run;
-        const std::stop_callback passed_on(options.stop, [this] { stop_.request_stop(); });
-        options.stop = stop_.get_token();
-        anabranch::detail::run(*program_, {}, options, nullptr);
-      } catch (...) {
-        error = std::current_exception();
-      }
-      batches_.end(std::move(error));
-    });
+    try {
+      thread_ = std::jthread([this] { compute(); });
+    } catch (const std::system_error& e) {
+      throw ResourceError(std::string("a thread could not be started: ") + e.what());
+    }
+  }
+  void compute() {
+    std::exception_ptr error;
+    try {
+      RunOptions options = options_.run;
+      const std::stop_callback passed_on(options.stop, [this] { stop_.request_stop(); });
+      options.stop = stop_.get_token();
+      anabranch::detail::run(*program_, {}, options, nullptr);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    batches_.end(std::move(error));
   }
 
-  /// An error as a code, and as its words for get_last_error.
+  /// An error as a code, and as its words for get_last_error, where there is memory for them: nothing is thrown into C.
   template <class F>
-  int guarded(F&& f) {
+  int guarded(F&& f) noexcept {
     const auto failed = [this](const std::exception& e, int code) {
-      error_ = e.what();
+      error_.clear();
+      try {
+        error_ = e.what();
+      } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): the code says enough
+      }
       return code;
     };
     try {

@@ -1,10 +1,18 @@
 #include "support/catch.h"
 
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
 #include <cstring>
+#include <map>
 #include <numeric>
+#include <utility>
 
 #include <anabranch/anabranch.h>
 #include <anabranch/io.h>
+#include <anabranch/io/arrow.h>
 
 #include "cpu/compiler.h"
 #include "every_fault.h"
@@ -32,6 +40,14 @@ Vector<double> vector_x() {
   return x;
 }
 
+/// While it lives, what this thread asks for is the test's own.
+struct Passing {
+  Passing() { faults::anabranch_faults_pass(true); }
+  ~Passing() { faults::anabranch_faults_pass(false); }
+  Passing(const Passing&) = delete;
+  Passing& operator=(const Passing&) = delete;
+};
+
 /// Two threads and many chunks, so that reading, computing and writing overlap.
 RunOptions busy() {
   RunOptions options;
@@ -58,6 +74,206 @@ std::vector<Vector<double>> some_rows() {
     rows.push_back(row);
   }
   return rows;
+}
+
+/// Rows for three chunks of `busy`.
+std::vector<Vector<double>> more_rows() {
+  std::vector<Vector<double>> rows = some_rows();
+  for (int times = 0; times < 2; ++times)
+    for (const auto& row : some_rows()) rows.push_back(row);
+  return rows;
+}
+
+/// What a program writes: the files appear with all of it, or, when it fails, each whole or not at all.
+class Written {
+ public:
+  explicit Written(std::vector<std::string> paths) : paths_(std::move(paths)) {}
+  /// What `write` has written, as text.
+  template <class Write>
+  std::string text_of(Write&& write) {
+    try {
+      write();
+    } catch (...) {
+      const Passing passing;
+      for (const std::string& path : paths_)
+        if (std::filesystem::exists(path)) {
+          INFO(path);
+          CHECK(io_test::read_file(path) == whole_.at(path));
+          std::filesystem::remove(path);
+        }
+      throw;
+    }
+    const Passing passing;
+    std::string all;
+    for (const std::string& path : paths_) {
+      whole_[path] = io_test::read_file(path);
+      all += whole_[path];
+      std::filesystem::remove(path);
+    }
+    return all;
+  }
+
+ private:
+  std::vector<std::string> paths_;
+  std::map<std::string, std::string> whole_;
+};
+
+/// A pipe from which all of this can be read.
+class Pipe {
+ public:
+  explicit Pipe(const std::string& bytes) {
+    const Passing passing;
+    std::array<int, 2> ends{};
+    REQUIRE(::pipe(ends.data()) == 0);
+    REQUIRE(::write(ends[1], bytes.data(), bytes.size()) == std::ssize(bytes));
+    ::close(ends[1]);
+    out_ = ends[0];
+  }
+  ~Pipe() { ::close(out_); }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+  int out() const { return out_; }
+
+ private:
+  int out_ = -1;
+};
+
+/// A structure of Arrow's, released with its owner.
+template <class T>
+struct Held : T {
+  Held() : T{} {}
+  ~Held() {
+    if (this->release) this->release(this);
+  }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+};
+
+/// Three batches of the same rows as an Arrow stream that asks the system for nothing.
+class GivenBatches {
+ public:
+  GivenBatches() {
+    for (const auto& row : some_rows()) {
+      values_.insert(values_.end(), row.values().begin(), row.values().end());
+      offsets_.push_back(std::ssize(values_));
+    }
+    columns_schema_.format = "+L";
+    columns_schema_.name = "rows";
+    columns_schema_.n_children = 1;
+    columns_schema_.children = element_schemas_.data();
+    element_schema_.format = "g";
+    element_schema_.name = "item";
+    column_buffers_ = {nullptr, offsets_.data()};
+    element_buffers_ = {nullptr, values_.data()};
+  }
+  /// All that was given has come back.
+  ~GivenBatches() {
+    const Passing passing;
+    CHECK(alive_ == 0);
+  }
+  GivenBatches(const GivenBatches&) = delete;
+  GivenBatches& operator=(const GivenBatches&) = delete;
+
+  void give(ArrowArrayStream& out) {
+    out.private_data = this;
+    out.get_schema = [](ArrowArrayStream* stream, ArrowSchema* schema) {
+      of(stream).make(*schema);
+      return 0;
+    };
+    out.get_next = [](ArrowArrayStream* stream, ArrowArray* batch) {
+      *batch = {};
+      if (of(stream).left_-- > 0) of(stream).make(*batch);
+      return 0;
+    };
+    out.get_last_error = [](ArrowArrayStream*) -> const char* { return nullptr; };
+    out.release = &release<ArrowArrayStream>;
+    ++alive_;
+  }
+
+ private:
+  template <class T>
+  static GivenBatches& of(T* given) {
+    return *static_cast<GivenBatches*>(given->private_data);
+  }
+  template <class T>
+  static void release(T* given) {
+    --of(given).alive_;
+    given->release = nullptr;
+  }
+  template <class T>
+  void own(T& out) {
+    out.private_data = this;
+    out.release = &release<T>;
+    ++alive_;
+  }
+  void make(ArrowSchema& out) {
+    out = {};
+    out.format = "+s";
+    out.name = "";
+    out.n_children = 1;
+    out.children = column_schemas_.data();
+    own(out);
+  }
+  void make(ArrowArray& out) {
+    element_.length = std::ssize(values_);
+    element_.n_buffers = 2;
+    element_.buffers = element_buffers_.data();
+    column_.length = out.length = std::ssize(offsets_) - 1;
+    column_.n_buffers = 2;
+    column_.buffers = column_buffers_.data();
+    column_.n_children = 1;
+    column_.children = elements_.data();
+    out.n_buffers = 1;
+    out.buffers = column_buffers_.data();  // the first is that of no nulls
+    out.n_children = 1;
+    out.children = columns_.data();
+    own(out);
+  }
+
+  std::vector<double> values_;
+  std::vector<std::int64_t> offsets_{0};
+  std::array<const void*, 2> column_buffers_{}, element_buffers_{};
+  ArrowSchema columns_schema_{}, element_schema_{};
+  ArrowArray column_{}, element_{};
+  std::array<ArrowSchema*, 1> column_schemas_{&columns_schema_}, element_schemas_{&element_schema_};
+  std::array<ArrowArray*, 1> columns_{&column_}, elements_{&element_};
+  int left_ = 3;
+  std::atomic<int> alive_ = 0;
+};
+
+/// What a stream of ours says when it fails is what the library would have thrown.
+void raise(int error, ArrowArrayStream& stream) {
+  if (error == 0) return;
+  const char* message = stream.get_last_error(&stream);
+  if (error == ENOMEM) throw ResourceError(message ? message : "");
+  if (error == EIO) throw IoError(message ? message : "");
+  throw std::runtime_error(message ? message : "");
+}
+/// Calls what C would call: nothing may be thrown there.
+template <class F>
+void ask(F* function, ArrowArrayStream& stream, auto& out) {
+  const int error = [&]() noexcept { return function(&stream, &out); }();
+  raise(error, stream);
+}
+
+/// The elements of the rows that an Arrow stream gives.
+std::string elements_of(ArrowArrayStream& stream) {
+  std::string all;
+  {
+    Held<ArrowSchema> schema;
+    ask(stream.get_schema, stream, schema);
+    all = schema.children[0]->format;
+  }
+  for (;;) {
+    Held<ArrowArray> batch;
+    ask(stream.get_next, stream, batch);
+    if (!batch.release) return all;
+    const ArrowArray& rows = *batch.children[0];
+    const auto* offsets = static_cast<const std::int64_t*>(rows.buffers[1]);
+    const auto* values = static_cast<const double*>(rows.children[0]->buffers[1]);
+    all.append(reinterpret_cast<const char*>(values + offsets[0]),
+               reinterpret_cast<const char*>(values + offsets[rows.length]));
+  }
 }
 
 struct Case {
@@ -176,14 +392,70 @@ std::vector<Case> programs(const TemporaryDirectory& folder) {
            writer.commit();
          }
          io::write_npy(folder / "w.npy", vector_x());
-         faults::anabranch_faults_pass(true);  // the test's own calls
+         const Passing passing;
          std::string all;
          for (const char* name : {"w.npz", "w.mtx", "w.npy"}) {
            all += io_test::read_file(folder / name);
            std::filesystem::remove(folder / name);
          }
-         faults::anabranch_faults_pass(false);
          return all;
+       }},
+      {"streams into files",
+       [=,
+        written = std::make_shared<Written>(
+            std::vector<std::string>{folder / "w.offsets.npy", folder / "w.values.npy", folder / "w.npy"}),
+        &folder] {
+         return written->text_of([&] {
+           const auto rows = map_seq(doubled, stream_in(more_rows()));
+           run(std::tuple(consume(write(rows, io::write_ragged(folder / "w"))),
+                          consume(write(map_seq(total, rows), io::write_npy_rows(folder / "w.npy")))),
+               busy());
+         });
+       }},
+      {"pushed items",
+       [=] {
+         std::string all;
+         auto rows = push_stream<Vector<double>>([=](auto s) { return map_seq(doubled, s); }, busy());
+         for (const auto& row : more_rows()) {
+           rows.push(row);
+           while (const auto item = rows.poll()) all += text(*item);
+         }
+         rows.finish();
+         while (const auto item = rows.pop()) all += text(*item);
+         auto sums = push_stream<Vector<double>>([=](auto s) { return consume(elements(map_seq(total, s))); },
+                                                 busy());
+         for (const auto& row : more_rows()) sums.push(row);
+         return all + text(sums.finish());
+       }},
+      {"pipes",
+       [=] {
+         std::string all;
+         {
+           const Pipe pipe("one\ntwo and three\n\nfour");
+           for (const auto& line : stream_out(stream_in(io::lines_of(pipe.out())), busy())) all += text(line);
+         }
+         std::string records;
+         for (const auto& row : more_rows()) {
+           const auto n = static_cast<std::uint32_t>(row.size());
+           records.append(reinterpret_cast<const char*>(&n), sizeof n) += text(row);
+         }
+         const Pipe pipe(records);
+         const auto sums = map_seq(total, stream_in(io::ragged_of<double>(pipe.out())));
+         return all + text(run(consume(elements(sums)), busy()));
+       }},
+      {"an Arrow stream from another library",
+       [=] {
+         GivenBatches batches;
+         Held<ArrowArrayStream> stream;
+         batches.give(stream);
+         const auto rows = io::from_arrow<Vector<double>>(&stream);
+         return text(run(consume(elements(map_seq(total, stream_in(rows)))), busy()));
+       }},
+      {"an Arrow stream for another library",
+       [=] {
+         Held<ArrowArrayStream> stream;
+         io::to_arrow(map_seq(doubled, stream_in(more_rows())), &stream, {.run = busy()});
+         return elements_of(stream);
        }},
   };
 }
