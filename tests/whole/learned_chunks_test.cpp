@@ -1,9 +1,13 @@
 // What runs leave to later runs of the same program about the sizes of chunks.
 
+#include <filesystem>
+
 #include <anabranch/anabranch.h>
 
 #include "run/context.h"
+#include "scheduler/controller.h"
 #include "support/catch.h"
+#include "support/own_kernel_cache.h"
 
 namespace anabranch::testing {
 namespace {
@@ -28,6 +32,61 @@ TEST_CASE("what is learned of chunks is kept apart by plan, stage, back end and 
                                             {&one, 0, "cuda", 2},
                                             {&one, 0, "cpu", 1}})
     CHECK(!learned.of(another));
+}
+
+struct OwnWorkingDirectory : TemporaryDirectory {
+  OwnWorkingDirectory() { std::filesystem::current_path(path()); }
+  ~OwnWorkingDirectory() { std::filesystem::current_path(before_); }
+  OwnWorkingDirectory(const OwnWorkingDirectory&) = delete;
+  OwnWorkingDirectory& operator=(const OwnWorkingDirectory&) = delete;
+
+ private:
+  std::filesystem::path before_ = std::filesystem::current_path();
+};
+
+using RowSums = Program<Acc<Scalar<double>>>;
+RowSums row_sums() {
+  const auto add = [](auto x, auto y) { return unit(the(x) + the(y)); };
+  const auto rows =
+      produce(300'000, [](auto i) { return generate(i % 50, [=](auto k) { return cast<double>(k * i); }); });
+  return compile(consume(fold_seq(add, unit(0.0), map_seq([](auto row) { return sum(row); }, rows))));
+}
+
+/// What a run knew of its chunks when it decided on the first of them.
+ChunkDecision first_decision(const RowSums& program, int threads) {
+  RunReport report;
+  program.run({.threads = threads}, &report);
+  REQUIRE(report.stages.size() == 1);
+  REQUIRE(!report.stages[0].decisions.empty());
+  return report.stages[0].decisions[0];
+}
+
+bool begins_anew(const ChunkDecision& first) {
+  CHECK((first.reason == to_string(scheduler::Reason::start)) == (first.seconds_per_work == 0));
+  return first.seconds_per_work == 0;
+}
+
+TEST_CASE("the next run of a program in this process begins with the chunks that the last one has found") {
+  const OwnKernelCache kernels;
+  const OwnWorkingDirectory here;
+  const RowSums program = row_sums();
+  const ChunkDecision first = first_decision(program, 2);
+  CHECK(begins_anew(first));
+  const int entries = kernels.entries();
+  // A run whose costs were still changing at its end leaves nothing: the machine may be busy.
+  ChunkDecision next;
+  for (int run = 0; run < 20 && (next = first_decision(program, 2), begins_anew(next)); ++run) {
+  }
+  CHECK(!begins_anew(next));
+  CHECK(next.reason != to_string(scheduler::Reason::explore));
+  CHECK(next.fixed_seconds >= 0);
+  CHECK(next.items.value_or(0) > first.items.value_or(0));
+
+  // It is the program's, and of as many threads; the next process does not find it either.
+  CHECK(begins_anew(first_decision(program, 1)));
+  CHECK(begins_anew(first_decision(row_sums(), 2)));
+  CHECK(kernels.entries() == entries);
+  CHECK(here.files() == 0);
 }
 
 }  // namespace
