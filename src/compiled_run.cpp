@@ -1,6 +1,7 @@
 #include "compiled_run.h"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 #include "run/resident_memory.h"
@@ -11,11 +12,16 @@ namespace anabranch::detail {
 
 namespace {
 
+std::atomic<std::int64_t>& memory_of_group() {
+  static std::atomic<std::int64_t> bytes = scheduler::cgroup_memory_limit();
+  return bytes;
+}
+
 /// Where the user gives no bound, what the control group leaves bounds streams: the kernel would end the process. A
 /// sixteenth is for what no account counts.
 std::int64_t limit_of(const RunOptions& options, const plan::Plan& plan) {
   if (options.memory > 0) return options.memory;
-  static const std::int64_t of_group = scheduler::cgroup_memory_limit();
+  const std::int64_t of_group = group_memory();
   if (of_group == 0 || plan.stages.empty()) return scheduler::Budget::no_limit;
   const auto idle = static_cast<std::int64_t>(runtime::MemoryPool::of_process().idle_bytes());
   const std::int64_t held = runtime::resident_memory() - idle;
@@ -23,6 +29,9 @@ std::int64_t limit_of(const RunOptions& options, const plan::Plan& plan) {
 }
 
 }  // namespace
+
+std::int64_t group_memory() { return memory_of_group(); }
+std::int64_t set_group_memory(std::int64_t bytes) { return memory_of_group().exchange(bytes); }
 
 CompiledRun::CompiledRun(ProgramImpl& program, const std::vector<runtime::HostArray>& arguments,
                          const RunOptions& options, RunLog& log, std::span<const runtime::HostArray> into)

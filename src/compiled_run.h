@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 
@@ -37,6 +38,11 @@ class CompiledRun {
   std::unique_ptr<runtime::RunBackend> backend_;
   bool concluded_ = false;
 };
+
+/// What runs take for the memory limit of the control group, in bytes; 0: none. Read from the system once, unless a test
+/// sets another one, and gets the one before.
+std::int64_t group_memory();
+std::int64_t set_group_memory(std::int64_t bytes);
 
 /// Calls f, and translates the scheduler's exceptions to those of the public interface.
 void with_public_errors(scheduler::FunctionRef<void()> f);
