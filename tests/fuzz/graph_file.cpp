@@ -8,9 +8,7 @@
 
 /// libFuzzer: bytes as a graph: the first one chooses kind and options, the others are the file. Whatever they are, the file
 /// is refused with one of our errors, or all links lie inside the graph and leave it as often as is said.
-///
-///     clang++-19 -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude -Isrc -Isrc/io -Ikernels \
-///       tests/fuzz/graph_file.cpp src/io/*.cpp src/ir/*.cpp -lz -lisal -lfmt -ldl -o fuzz_graph_file
+/// (CONTRIBUTING.md, "Test", says how to build it.)
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace anabranch;
   if (size == 0) return 0;

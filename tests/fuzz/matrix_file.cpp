@@ -9,9 +9,7 @@
 
 /// libFuzzer: bytes as a sparse matrix file (.npz or Matrix Market). Whatever they are, the file is refused
 /// with one of our errors, or all of its entries lie inside the matrix.
-///
-///     clang++-19 -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude -Isrc \
-///       tests/fuzz/matrix_file.cpp src/io/*.cpp src/ir/*.cpp -lz -lfmt -o fuzz_matrix_file
+/// (CONTRIBUTING.md, "Test", says how to build it.)
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace anabranch;
   try {

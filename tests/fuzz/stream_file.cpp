@@ -12,9 +12,7 @@
 
 /// libFuzzer: bytes as a file whose items are streamed; the first one says of which kind. Whatever they are, the file is
 /// refused with one of our errors, or all of its items can be read, and lie where their chunk says.
-///
-///     clang++-19 -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -Iinclude -Isrc \
-///       tests/fuzz/stream_file.cpp src/io/*.cpp src/ir/*.cpp -Ikernels -lz -lfmt -lisal -ldl -o fuzz_stream_file
+/// (CONTRIBUTING.md, "Test", says how to build it.)
 namespace {
 
 using namespace anabranch;
