@@ -1,6 +1,7 @@
 #include <anabranch/detail/range_source.h>
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -26,6 +27,12 @@ struct ItemPacker::Impl {
   std::vector<std::int64_t> offsets{0};
   std::vector<std::vector<std::int64_t>> extents;  // one per dimension
   std::int64_t items = 0;
+
+  bool is_new() const {
+    const auto empty = [](const auto& part) { return part.empty(); };
+    return items == 0 && offsets.size() == 1 && first.empty() &&
+           std::all_of(data.begin(), data.end(), empty) && std::all_of(extents.begin(), extents.end(), empty);
+  }
 };
 
 ItemPacker::ItemPacker(std::vector<ScalarType> scalars, int rank,
@@ -109,11 +116,13 @@ void ItemPacker::take(SourceChunk& chunk) {
   clear();
 }
 
+/// An item that could not be added, for want of memory, may have left a part of it.
 void ItemPacker::clear() {
-  if (impl_->items == 0 && impl_->offsets.size() == 1) return;
-  *impl_ = Impl{};
-  impl_->data.resize(info_.scalars.size());
-  impl_->extents.resize(info_.extents.size());
+  if (impl_->is_new()) return;
+  Impl anew;
+  anew.data.resize(info_.scalars.size());
+  anew.extents.resize(info_.extents.size());
+  *impl_ = std::move(anew);
 }
 
 }  // namespace anabranch::detail

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <map>
 #include <numeric>
+#include <ranges>
 #include <utility>
 
 #include <anabranch/anabranch.h>
@@ -84,7 +85,8 @@ std::vector<Vector<double>> more_rows() {
   return rows;
 }
 
-/// What a program writes: the files appear with all of it, or, when it fails, each whole or not at all.
+/// What a program writes: the files appear with all of it, or, when it fails,
+/// each whole or not at all.
 class Written {
  public:
   explicit Written(std::vector<std::string> paths) : paths_(std::move(paths)) {}
@@ -149,7 +151,8 @@ struct Held : T {
   Held& operator=(const Held&) = delete;
 };
 
-/// Three batches of the same rows as an Arrow stream that asks the system for nothing.
+/// Three batches of the same rows as an Arrow stream that asks the system for
+/// nothing.
 class GivenBatches {
  public:
   GivenBatches() {
@@ -241,7 +244,8 @@ class GivenBatches {
   std::atomic<int> alive_ = 0;
 };
 
-/// What a stream of ours says when it fails is what the library would have thrown.
+/// What a stream of ours says when it fails is what the library would have
+/// thrown.
 void raise(int error, ArrowArrayStream& stream) {
   if (error == 0) return;
   const char* message = stream.get_last_error(&stream);
@@ -281,6 +285,15 @@ struct Case {
   Program program;
 };
 
+/// The program is compiled once: what its source keeps of a run that fails, the
+/// next one finds.
+Program computed_range() {
+  const auto rows = std::views::iota(0, 12) | std::views::transform([](int i) {
+                      return Vector<double>(Index{3}, {i + 0.5, 2.0 * i, 1.0});
+                    });
+  return [program = compile(consume(elements(stream_in(rows))))] { return text(program.run(busy())); };
+}
+
 /// `folder` holds a.npz (stored), b.npz (deflated), c.mtx, x.npy.
 std::vector<Case> programs(const TemporaryDirectory& folder) {
   const auto from_file = [&folder](const char* name) {
@@ -292,6 +305,7 @@ std::vector<Case> programs(const TemporaryDirectory& folder) {
   };
   const auto total = [](auto row) { return fold(plus, 0.5, row); };
   const auto doubled = [](auto row) { return map([](auto x) { return x + x; }, row); };
+  const auto more = map_seq(doubled, stream_in(more_rows()));
   return {
       {"csr_view",
        [] {
@@ -401,17 +415,14 @@ std::vector<Case> programs(const TemporaryDirectory& folder) {
          return all;
        }},
       {"streams into files",
-       [=,
+       [program =
+            compile(std::tuple(consume(write(more, io::write_ragged(folder / "w"))),
+                               consume(write(map_seq(total, more), io::write_npy_rows(folder / "w.npy"))))),
         written = std::make_shared<Written>(
-            std::vector<std::string>{folder / "w.offsets.npy", folder / "w.values.npy", folder / "w.npy"}),
-        &folder] {
-         return written->text_of([&] {
-           const auto rows = map_seq(doubled, stream_in(more_rows()));
-           run(std::tuple(consume(write(rows, io::write_ragged(folder / "w"))),
-                          consume(write(map_seq(total, rows), io::write_npy_rows(folder / "w.npy")))),
-               busy());
-         });
+            std::vector<std::string>{folder / "w.offsets.npy", folder / "w.values.npy", folder / "w.npy"})] {
+         return written->text_of([&] { program.run(busy()); });
        }},
+      {"a range that computes its items, in a program that has failed before", computed_range()},
       {"pushed items",
        [=] {
          std::string all;
@@ -507,6 +518,12 @@ TEST_CASE("library: allocations fail") {
   std::vector<Site> shown;
   check_programs({Kind::allocation}, {.depth = 1, .shown = &shown});
   CHECK(shown.size() > 100);
+}
+
+TEST_CASE(
+    "library: each allocation of a run that reads a range fails, and the "
+    "next run reads it anew") {
+  CHECK(check_every_fault(Kind::allocation, computed_range(), {.step = 1}) > 50);
 }
 
 TEST_CASE("library: kernels on disk") {
