@@ -62,7 +62,8 @@ void check(const AudioRequest& r) {
   if (r.segments.empty() && r.wants(Feature::autocorrelation) && r.options.max_size > length)
     refuse(fmt::format("--max-size {}: a frame of {} has no more lags (--frame-length)", r.options.max_size,
                        counted(length, "sample")));
-  if (r.n_mfcc > r.n_mels) refuse(fmt::format("--n-mfcc {}: more than --n-mels {}", r.n_mfcc, r.n_mels));
+  if (r.wants(Feature::mfcc) && r.n_mfcc > r.n_mels)
+    refuse(fmt::format("--n-mfcc {}: more than --n-mels {}", r.n_mfcc, r.n_mels));
   if (!std::isfinite(r.fmin) || (r.fmax && !std::isfinite(*r.fmax)))
     refuse("--fmin and --fmax: finite numbers of Hz");
   if (!(r.fmin >= 0) || (r.fmax && !(*r.fmax > r.fmin))) refuse("--fmin and --fmax: 0 <= fmin < fmax");

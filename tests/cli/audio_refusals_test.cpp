@@ -104,6 +104,8 @@ TEST_CASE("audio: command lines that make no sense") {
   CHECK(io_test::read_file(dir / "g.NPZ").starts_with("PK"));
   // Bands that end above all frequencies are empty there, however far.
   CHECK(command({"audio", a, "--out", f, "--fmin", "11024", "--fmax", "1e300"}).status == 0);
+  // Without mfcc there are no coefficients that would be more than the bands.
+  CHECK(command({"audio", a, "--out", f, "--features", "melspectrogram", "--n-mels", "10"}).status == 0);
   // Frames of any length where there is no Fourier transform.
   CHECK(command({"audio", a, "--out", f, "--features", "rms,lpc", "--frame-length", "1000"}).status == 0);
 }
