@@ -165,14 +165,12 @@ void add_audio(CLI::App& app, Action& chosen) {
                                      "each window; not needed with --explain")
                          ->required()
                          ->option_text("FILE");
-  std::vector<std::string> proposed = feature_names();
-  proposed.emplace_back("all");
   sub->add_option(
          "--features", given->features,
          "Some of mean, rms, zero_crossing_rate, spectral_centroid, spectral_rolloff, spectral_flatness, "
          "autocorrelation, lpc, melspectrogram, mfcc, with commas between, or all; default: " +
              given->features)
-      ->check(some_of(proposed))
+      ->check(some_of(feature_names(), "all"))
       ->option_text("LIST");
   const auto number = [&](const char* name, std::int64_t& to, const char* text, std::int64_t least,
                           std::int64_t most) {

@@ -106,6 +106,7 @@ std::vector<Feature> features_named(const std::string& list) {
     begin = end + 1;
     const auto* const found =
         std::find_if(names.begin(), names.end(), [&](const auto& n) { return one == n.first; });
+    if (one == "all") throw UsageError("--features: 'all' are all of them already: it stands alone");
     if (found == names.end())
       throw UsageError(fmt::format("--features: '{}' is no feature; there are {}, and all of them by 'all'",
                                    one, fmt::join(feature_names(), ", ")));

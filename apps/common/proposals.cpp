@@ -18,5 +18,8 @@ CLI::Validator one_of(const std::vector<std::string>& values) {
 CLI::Validator some_of(const std::vector<std::string>& values) {
   return without_check("{" + CLI::detail::join(values, ",") + "},");
 }
+CLI::Validator some_of(const std::vector<std::string>& values, const std::string& all) {
+  return without_check("{" + CLI::detail::join(values, ",") + "}," + all);
+}
 
 }  // namespace anabranch::apps

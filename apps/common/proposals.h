@@ -10,9 +10,11 @@ class Validator;
 
 namespace anabranch::apps {
 
-/// One of these. Checks nothing; so does the other.
+/// One of these. Checks nothing; nor do the others.
 CLI::Validator one_of(const std::vector<std::string>& values);
 /// Some of these, with commas between.
 CLI::Validator some_of(const std::vector<std::string>& values);
+/// Some of these, each once, with commas between; or the word `all`, alone.
+CLI::Validator some_of(const std::vector<std::string>& values, const std::string& all);
 
 }  // namespace anabranch::apps

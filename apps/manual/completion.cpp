@@ -27,9 +27,10 @@ std::string names_of(const std::vector<SubcommandText>& subcommands) {
 // ---- bash: by the word before, else options or, where an argument is expected, its choices or files
 
 std::string bash_values(const OptionText& option) {
+  const std::string choices = quoted(fmt::format("{}", fmt::join(option.choices, " ")), Shell::bash);
+  if (!option.all.empty()) return fmt::format("_anabranch_set {} {}", choices, option.all);
   if (!option.choices.empty())
-    return fmt::format("_anabranch_{} {}", option.list ? "list" : "words",
-                       quoted(fmt::format("{}", fmt::join(option.choices, " ")), Shell::bash));
+    return fmt::format("_anabranch_{} {}", option.list ? "list" : "words", choices);
   return option.takes_file() ? "_anabranch_files" : "COMPREPLY=()";
 }
 
@@ -43,6 +44,16 @@ std::string bash(const std::vector<SubcommandText>& subcommands) {
       "_anabranch_list() {\n"
       "  local last=${cur##*[,+]}\n"
       "  COMPREPLY=($(compgen -P \"${cur%\"$last\"}\" -W \"$1\" -- \"$last\"))\n"
+      "  compopt -o nospace 2>/dev/null\n"
+      "}\n"
+      "_anabranch_set() {\n"
+      "  local last=${cur##*,} before word words=\n"
+      "  before=${cur%\"$last\"}\n"
+      "  for word in $1; do\n"
+      "    case ,$before in *,\"$word\",*) ;; *) words+=\" $word\" ;; esac\n"
+      "  done\n"
+      "  case $before in '') words+=\" $2\" ;; \"$2\",*) words= ;; esac\n"
+      "  COMPREPLY=($(compgen -P \"$before\" -W \"$words\" -- \"$last\"))\n"
       "  compopt -o nospace 2>/dev/null\n"
       "}\n"
       "_anabranch_files() { compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -f -- "
@@ -93,8 +104,13 @@ std::string zsh_text(const std::string& text) {
 std::string zsh_values(const OptionText& option) {
   if (!option.choices.empty()) {
     std::string choices;
-    for (const std::string& choice : option.choices)
-      choices += (choices.empty() ? "" : " ") + zsh_text(choice);
+    for (const std::string& choice : option.choices) {
+      const std::string text = zsh_text(choice);
+      choices += (choices.empty() ? "" : " ") +
+                 (option.all.empty() ? text : fmt::format("\"({}){}\"", option.all, text));
+    }
+    if (!option.all.empty())
+      choices += fmt::format(" \"({}){}\"", fmt::join(option.choices, " "), option.all);
     return option.list ? " _values -s , " + option.value + " " + choices : "(" + choices + ")";
   }
   return option.takes_file() ? "_files" : " ";
@@ -132,11 +148,27 @@ std::string zsh(const std::vector<SubcommandText>& subcommands) {
 
 std::string fish_values(const OptionText& option) {
   const std::string choices = fmt::format("{}", fmt::join(option.choices, " "));
+  if (!option.all.empty()) return fmt::format("(__anabranch_set {} {})", option.all, choices);
   return option.list ? "(__fish_append , " + choices + ")" : choices;
 }
 
 std::string fish(const std::vector<SubcommandText>& subcommands) {
-  std::string out = "# Completion of anabranch for fish.\ncomplete -c anabranch -f\n";
+  std::string out =
+      "# Completion of anabranch for fish.\n"
+      "function __anabranch_set\n"
+      "  set -l token (commandline -ct | string replace -r -- '^--[^=]*=' '')\n"
+      "  set -l before (string split , -- \"$token\")\n"
+      "  set -e before[-1]\n"
+      "  if test (count $before) -eq 0\n"
+      "    printf '%s\\n' $argv\n"
+      "    return\n"
+      "  end\n"
+      "  contains -- $argv[1] $before; and return\n"
+      "  for word in $argv[2..-1]\n"
+      "    contains -- $word $before; or string join , -- $before $word\n"
+      "  end\n"
+      "end\n"
+      "complete -c anabranch -f\n";
   for (const SubcommandText& sub : subcommands)
     out += fmt::format("complete -c anabranch -n __fish_use_subcommand -a {} -d {}\n", sub.name,
                        quoted(sub.description, Shell::fish));

@@ -6,7 +6,7 @@ namespace anabranch::apps {
 
 namespace {
 
-/// "NAME:{cpu,cuda}" has two; behind those of a list (some_of) there is a comma.
+/// "NAME:{cpu,cuda}" has two; behind those of a list (some_of) there is a comma, and what stands for all of them.
 std::vector<std::string> choices_of(const std::string& type) {
   const std::size_t begin = type.find('{'), end = type.rfind('}');
   if (begin == std::string::npos || end == std::string::npos || end < begin) return {};
@@ -24,8 +24,12 @@ OptionText text_of(const CLI::Option& option) {
   for (const std::string& name : option.get_lnames()) text.names.push_back("--" + name);
   if (option.get_items_expected_max() > 0) {
     text.value = option.get_option_text();
-    text.choices = choices_of(option.get_type_name());
-    text.list = option.get_type_name().ends_with("},");
+    const std::string type = option.get_type_name();
+    text.choices = choices_of(type);
+    if (const std::size_t end = type.rfind("},"); end != std::string::npos) {
+      text.list = true;
+      text.all = type.substr(end + 2);
+    }
   }
   return text;
 }

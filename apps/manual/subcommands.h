@@ -15,6 +15,7 @@ struct OptionText {
   std::string value;                 ///< "FILE", "N"; empty: it takes none
   std::vector<std::string> choices;  ///< where the value is one of these; one that ends with ':' goes on
   bool list = false;                 ///< the value is some of the choices, with commas between
+  std::string all;                   ///< not empty: each of the list once, or this word alone
   std::string description;
   bool positional = false, required = false, several = false;
 

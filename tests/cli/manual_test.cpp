@@ -62,6 +62,13 @@ TEST_CASE("completion: bash proposes subcommands, options, choices and files") {
   CHECK(proposals(script, "anabranch pagerank g.txt --first-node ''") == Words{"0", "1"});
   CHECK(proposals(script, "anabranch audio a.wav --features mf") == Words{"mfcc"});
   CHECK(proposals(script, "anabranch audio a.wav --features rms,lp") == Words{"rms,lpc"});
+  // Each feature once; all of them alone.
+  CHECK(proposals(script, "anabranch audio a.wav --features a") == Words{"autocorrelation", "all"});
+  CHECK(proposals(script, "anabranch audio a.wav --features rms,a") == Words{"rms,autocorrelation"});
+  CHECK(proposals(script, "anabranch audio a.wav --features lpc,rms,m") ==
+        Words{"lpc,rms,mean", "lpc,rms,melspectrogram", "lpc,rms,mfcc"});
+  CHECK(proposals(script, "anabranch audio a.wav --features rms,r") == Words{""});
+  CHECK(proposals(script, "anabranch audio a.wav --features all,m") == Words{""});
   CHECK(proposals(script, "anabranch md5 a b --rules leet,lower+append-d") ==
         Words{"leet,lower+append-digit"});
   CHECK(proposals(script, "anabranch smvm --threads ''") == Words{""});  // any number
@@ -71,11 +78,11 @@ TEST_CASE("completion: lists and choices in zsh and fish; what goes on is not fo
   const std::string bash = command({"completion", "bash"}).out, zsh = command({"completion", "zsh"}).out,
                     fish = command({"completion", "fish"}).out;
   CHECK(has(bash, "*:) compopt -o nospace"));
-  CHECK(has(zsh, ":LIST: _values -s , LIST mean rms "));
+  CHECK(has(zsh, ":LIST: _values -s , LIST \"(all)mean\" \"(all)rms\" "));
   CHECK(has(zsh, ":LIST: _values -s , LIST lower upper "));
   CHECK(has(zsh, ":N:(0 1)"));
-  CHECK(has(zsh, "'SUBCOMMAND:(smvm pagerank "));
-  CHECK(has(fish, "-l features -x -a '(__fish_append , mean rms "));
+  CHECK(has(zsh, "':SUBCOMMAND:(smvm pagerank "));
+  CHECK(has(fish, "-l features -x -a '(__anabranch_set all mean rms "));
   CHECK(has(fish, "-l rules -x -a '(__fish_append , lower upper "));
   CHECK(has(fish, "-l first-node -x -a '0 1'"));
   CHECK(has(fish, "__fish_seen_subcommand_from man' -a 'smvm pagerank "));
