@@ -16,6 +16,7 @@
 #include "apps/commands.h"
 #include "apps/common/exit_status.h"
 #include "apps/common/idle_options.h"
+#include "apps/common/numbers.h"
 #include "apps/common/output_files.h"
 #include "apps/common/process_memory.h"
 #include "apps/common/proposals.h"
@@ -51,10 +52,11 @@ void check(const AudioRequest& r) {
   const auto refuse = [](const std::string& why) { throw UsageError(why); };
   const std::int64_t length = r.options.frame_length;
   if (r.wants_spectrum() && (length < 2 || (length & (length - 1)) != 0))
-    refuse(fmt::format(
-        "--frame-length {}: the Fourier transform takes a power of two, such as 2048; shorter windows are "
-        "padded to one by --win-length {}",
-        length, length));
+    refuse(
+        fmt::format("--frame-length {}: the Fourier transform takes a power of two from 2 on, such as 2048; "
+                    "shorter windows are "
+                    "padded to one by --win-length {}",
+                    length, length));
   if (r.win_length > length)
     refuse(fmt::format("--win-length {}: more than --frame-length {}", r.win_length, length));
   if (r.segments.empty() && r.wants(Feature::lpc) && length <= r.options.lpc_order)
@@ -124,7 +126,7 @@ AudioReport extract(const AudioRequest& request, Interrupt& interrupt) {
     report.windows += input.windows;
     report.audio_seconds += static_cast<double>(input.samples) / static_cast<double>(input.header.rate);
     if (!carries_checksums(input.header)) report.unchecked.push_back(input.path);
-    report.empty_bands = std::max(report.empty_bands, extraction.empty_bands());
+    report.bands.raise_to(extraction.bands());
     if (std::find(report.rates.begin(), report.rates.end(), input.header.rate) == report.rates.end())
       report.rates.push_back(input.header.rate);
   }
@@ -174,7 +176,7 @@ void add_audio(CLI::App& app, Action& chosen) {
       ->option_text("LIST");
   const auto number = [&](const char* name, std::int64_t& to, const char* text, std::int64_t least,
                           std::int64_t most) {
-    return sub->add_option(name, to, text)->check(CLI::Range(least, most))->option_text("N");
+    return sub->add_option(name, to, text)->check(whole_number(least, most))->option_text("N");
   };
   number("--frame-length", options.frame_length,
          "Samples of a window; for spectra a power of two; default: 2048", 1, longest_frame);

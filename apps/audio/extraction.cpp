@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "apps/audio/table_memory.h"
-#include "apps/audio/tables.h"
 #include "apps/common/quantities.h"
 
 namespace anabranch::apps {
@@ -97,7 +96,7 @@ struct Extraction::Programs {
     for (const auto& spool : spools) spool->clear();
     if (decibels) decibels->clear();
     const auto rate = static_cast<double>(input.header.rate);
-    MelFilters filters{Vector<std::int64_t>(Index{0}), Matrix<float>(Index{0, 0}), 0};
+    MelFilters filters{Vector<std::int64_t>(Index{0}), Matrix<float>(Index{0, 0}), {}};
     if (request.wants(Feature::mfcc) || request.wants(Feature::melspectrogram))
       filters = mel_filters(
           rate, request.options.frame_length, request.n_mels, request.fmin, request.fmax.value_or(rate / 2),
@@ -105,7 +104,7 @@ struct Extraction::Programs {
             TableMemory(tables).claim(
                 fmt::format("{}: the weights of {}", input.path, counted(request.n_mels, "mel band")), bytes);
           });
-    empty_bands = filters.empty;
+    bands = filters.bands;
     RunReport report;
     const auto results = pass->run(options, &report, Scalar<std::int64_t>(input.samples),
                                    Scalar<float>(static_cast<float>(rate)), filters.begins, filters.weights);
@@ -137,7 +136,7 @@ struct Extraction::Programs {
   std::shared_ptr<SignalSource> signal;
   std::unique_ptr<Pass> pass;
   std::unique_ptr<Second> second;
-  std::int64_t empty_bands = 0;
+  BandCounts bands;
   int runs = 0;  ///< over signals
 };
 
@@ -153,6 +152,6 @@ RunReport Extraction::run(const AudioInput& input, const RunOptions& options) {
   return programs_->run(input, options);
 }
 const std::vector<std::unique_ptr<Spool>>& Extraction::spools() const { return programs_->spools; }
-std::int64_t Extraction::empty_bands() const { return programs_->empty_bands; }
+const BandCounts& Extraction::bands() const { return programs_->bands; }
 
 }  // namespace anabranch::apps

@@ -7,6 +7,7 @@
 
 #include "apps/audio/request.h"
 #include "apps/audio/spool.h"
+#include "apps/audio/tables.h"
 
 /// The work: one file after the other through the program.
 namespace anabranch::apps {
@@ -25,8 +26,8 @@ class Extraction {
   RunReport run(const AudioInput& input, const RunOptions& options);
   /// In the order in which they were asked for.
   const std::vector<std::unique_ptr<Spool>>& spools() const;
-  /// Of the last file: mel bands that no frequency of the transform is in.
-  std::int64_t empty_bands() const;
+  /// Of the last file.
+  const BandCounts& bands() const;
 
  private:
   struct Programs;

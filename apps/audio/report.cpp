@@ -46,7 +46,8 @@ std::string to_json(const AudioReport& r) {
   } else {
     out["segments"] = r.request.segments;
   }
-  out["empty_mel_bands"] = r.empty_bands;
+  out["empty_mel_bands"] = r.bands.empty;
+  out["mel_bands_above_half_rate"] = r.bands.above;
   add_run(out, summary(r));
   out["times_real_time"] = times_real_time(r);
   add_files_and_stages(out, summary(r), r.unchecked, r.request.out);
@@ -64,9 +65,22 @@ std::string to_text(const AudioReport& r) {
                          counted(r.request.options.frame_length, "sample"), r.request.options.hop_length)
            : fmt::format("{} of {}", counted(r.windows, "segment"), r.request.segments));
   line("Features", fmt::format("{}", fmt::join(names_of(r.request.wanted), ", ")));
-  if (r.empty_bands > 0)
-    line("", fmt::format("{} {} empty: take fewer (--n-mels), longer frames or a lower --fmax",
-                         counted(r.empty_bands, "mel band"), r.empty_bands == 1 ? "is" : "are"));
+  const auto bands = [](std::int64_t count, const char* one, const char* several) {
+    return fmt::format("{} {}", counted(count, "mel band"), count == 1 ? one : several);
+  };
+  if (const std::int64_t narrow = r.bands.empty - r.bands.beyond; narrow > 0)
+    line("", fmt::format("{} empty, too narrow for the transform: take fewer (--n-mels){} longer frames "
+                         "(--frame-length){}",
+                         bands(narrow, "is", "are"), r.request.fmin > 0 ? "," : " or",
+                         r.request.fmin > 0 ? " or a lower --fmin" : ""));
+  if (r.bands.above > 0)
+    line("",
+         fmt::format("{} above half of the rate, where there is nothing{}: take a lower --fmax",
+                     bands(r.bands.above, "reaches", "reach"),
+                     r.bands.beyond > 0
+                         ? fmt::format(", and {} empty",
+                                       r.bands.beyond == 1 ? "one is" : fmt::format("{} are", r.bands.beyond))
+                         : ""));
   out += run_lines(summary(r));
   line("Speed", fmt::format("{:.3g} times as fast as it plays", times_real_time(r)));
   return out + memory_and_file_lines(summary(r), {}, r.request.out, nullptr);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "apps/audio/request.h"
+#include "apps/audio/tables.h"
 #include "apps/common/repeated_run.h"
 
 /// What `anabranch audio` says of its work: docs/audio.md.
@@ -15,7 +16,7 @@ struct AudioReport {
   std::int64_t files = 0, windows = 0;
   double audio_seconds = 0;         ///< how long all files play
   std::vector<std::int64_t> rates;  ///< samples a second, each once
-  std::int64_t empty_bands = 0;     ///< the most of a file
+  BandCounts bands;                 ///< the most of a file
   std::int64_t memory = 0;          ///< the bound
   double open_seconds = 0;          ///< looking at all inputs
   double total_seconds = 0;

@@ -15,7 +15,7 @@ namespace anabranch::apps {
 
 namespace {
 
-constexpr std::string_view separators = " \t,;";
+constexpr std::string_view separators = " \t,";
 
 /// The numbers of a line; nothing where there is anything else.
 std::optional<std::vector<double>> numbers_of(std::string_view line) {
@@ -63,7 +63,8 @@ std::vector<Segment> read_segments(const std::string& path, SegmentUnit unit, do
       throw DataError(fmt::format("{}: line {}: {}", path, number, why));
     };
     const auto numbers = numbers_of(line);
-    if (!numbers || numbers->size() != 2) refuse("a segment is two numbers: where it begins, and its length");
+    if (!numbers || numbers->size() != 2)
+      refuse("a segment is two numbers, where it begins and its length, with a comma or white space between");
     const double scale = unit == SegmentUnit::seconds ? rate : 1;
     const double at = (*numbers)[0] * scale, length = (*numbers)[1] * scale;
     if (unit == SegmentUnit::samples && (at != std::floor(at) || length != std::floor(length)))

@@ -54,6 +54,12 @@ std::vector<float> window_weights(const std::string& name, std::int64_t length, 
   return out;
 }
 
+void BandCounts::raise_to(const BandCounts& other) {
+  empty = std::max(empty, other.empty);
+  above = std::max(above, other.above);
+  beyond = std::max(beyond, other.beyond);
+}
+
 MelFilters mel_filters(double rate, std::int64_t frame_length, std::int64_t count, double least, double most,
                        const std::function<void(std::int64_t bytes)>& before) {
   std::vector<double> corners;
@@ -82,7 +88,9 @@ MelFilters mel_filters(double rate, std::int64_t frame_length, std::int64_t coun
     Range range{bin_at(corners[m]), std::min(bin_at(corners[m + 2]) + 2, bins)};
     while (range.begin < range.end && !(weight(m, range.begin) > 0)) ++range.begin;
     while (range.begin < range.end && !(weight(m, range.end - 1) > 0)) --range.end;
-    if (range.begin == range.end) ++out.empty;
+    if (range.begin == range.end) ++out.bands.empty;
+    if (most > rate / 2 && corners[m + 2] > rate / 2) ++out.bands.above;
+    if (range.begin == range.end && corners[m] >= rate / 2) ++out.bands.beyond;
     width = std::max(width, range.end - range.begin);
     ranges.push_back(range);
   }

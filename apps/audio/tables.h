@@ -19,11 +19,22 @@ Cosines window_cosines(const std::string& name);
 /// So many weights of a periodic window, in the middle of `frame_length`.
 std::vector<float> window_weights(const std::string& name, std::int64_t length, std::int64_t frame_length);
 
+/// Mel bands that there is something to say of.
+struct BandCounts {
+  std::int64_t empty =
+      0;  ///< without any weight: between two frequencies of the transform, or above all of them
+  std::int64_t above = 0;   ///< that reach above half of the rate
+  std::int64_t beyond = 0;  ///< of these, such as begin there: they are empty
+
+  /// Of each the greater one.
+  void raise_to(const BandCounts& other);
+};
+
 /// Slaney's triangular filters of equal area, evenly spaced in mel between two frequencies.
 struct MelFilters {
   Vector<std::int64_t> begins;  ///< of each filter, where its weights begin
   Matrix<float> weights;        ///< a row for each filter
-  std::int64_t empty = 0;  ///< filters without any weight: they lie between two frequencies of the transform
+  BandCounts bands;
 };
 /// `before`: called with the bytes that the weights take, before there are any.
 MelFilters mel_filters(double rate, std::int64_t frame_length, std::int64_t count, double least, double most,

@@ -11,6 +11,7 @@
 #include "apps/common/byte_size.h"
 #include "apps/common/exit_status.h"
 #include "apps/common/idle_options.h"
+#include "apps/common/numbers.h"
 #include "apps/common/output_files.h"
 #include "apps/common/proposals.h"
 #include "apps/common/quantities.h"
@@ -66,7 +67,7 @@ void add_generate(CLI::App& app, Action& chosen) {
   sub->add_option("--points", given->matrix.points,
                   "Of the stencil: 5 or 9 in 2-D, 7 or 27 in 3-D; banded: entries around the diagonal; "
                   "default: 5, 7, 9")
-      ->check(CLI::Range(1, 4096))
+      ->check(whole_number(1, 4096))
       ->option_text("N");
   CLI::Option* seed =
       sub->add_option("--seed", given->matrix.seed, "Of banded, powerlaw and rmat, from 0 on; default: 1")

@@ -206,9 +206,11 @@ void add_md5(CLI::App& app, Action& chosen) {
       ->option_text("LIST");
   const RunChoiceOptions run(*sub, "digests and chunks of words", "words", given->explain);
   sub->footer(
-      "Exit status: 0 a digest was found; 1 none was; 2 usage; 3 bad digests; 4 input or output failed; 5 a "
-      "resource limit;\n"
-      "6 back end not available; 7 internal error; 130 stopped by SIGINT; 143 stopped by SIGTERM.");
+      "Exit status: 0 a digest was found; 1 none was; 2 usage; 3 bad digests, or a word list's line of more "
+      "than 16 MiB;\n"
+      "4 input or output failed; 5 a resource limit; 6 back end not available; 7 internal error; 130 stopped "
+      "by SIGINT;\n"
+      "143 stopped by SIGTERM.");
   sub->callback([given, rules, run, &chosen] {
     given->run = run.chosen();
     given->rules = parse_rules(*rules);

@@ -11,6 +11,7 @@
 #include "apps/commands.h"
 #include "apps/common/byte_size.h"
 #include "apps/common/exit_status.h"
+#include "apps/common/numbers.h"
 #include "apps/common/output_files.h"
 #include "apps/common/proposals.h"
 #include "apps/common/quantities.h"
@@ -31,8 +32,8 @@ double seconds_since(Clock::time_point begin) {
 /// Beside how many links leave each node: its rank, that of the round before and of the next one, and its share.
 constexpr std::int64_t vectors_of_a_round = 4;
 
-/// Which kind of file the graph is: as asked for, or as it is found. UsageError where options are for another kind.
-io::GraphFormat format_of(const PageRankOptions& options) {
+/// UsageError where options are for another kind of file than the graph's: as asked for, or as it is found.
+void check_format(const PageRankOptions& options) {
   const io::GraphFormat format =
       options.format == io::GraphFormat::by_content ? io::find_graph_format(options.graph) : options.format;
   const bool matrix = format == io::GraphFormat::npz || format == io::GraphFormat::matrix_market;
@@ -45,7 +46,6 @@ io::GraphFormat format_of(const PageRankOptions& options) {
   if (options.weighted && (format == io::GraphFormat::edge_int32 || format == io::GraphFormat::edge_int64))
     refuse("--weighted", "matrices, and texts with weights in a third column",
            ": pairs of numbers without weights");
-  return format;
 }
 
 /// What the vectors of a round leave of the bound. ResourceError where that is nothing.
@@ -94,7 +94,8 @@ ExitStatus run_pagerank(const PageRankOptions& options, Interrupt& interrupt) {
   report.options = options;
   report.memory = options.run.memory_bound();
   const auto begin = Clock::now();
-  io::GraphOptions reading{.format = format_of(options),
+  check_format(options);
+  io::GraphOptions reading{.format = options.format,
                            .weighted = options.weighted,
                            .first_node = options.first_node.value_or(0),
                            .nodes = options.nodes.value_or(0),
@@ -150,16 +151,6 @@ const std::map<std::string, io::GraphFormat>& edge_formats() {
   return all;
 }
 
-/// As CLI::Range, which lets NaN pass.
-CLI::Validator between(double least, double most) {
-  return {[=](const std::string& text) {
-            double value = 0;
-            const bool fits = CLI::detail::lexical_cast(text, value) && value >= least && value <= most;
-            return fits ? std::string() : fmt::format("'{}' is not from {} to {}", text, least, most);
-          },
-          ""};
-}
-
 }  // namespace
 
 void add_pagerank(CLI::App& app, Action& chosen) {
@@ -174,18 +165,18 @@ void add_pagerank(CLI::App& app, Action& chosen) {
       ->option_text("FILE");
   sub->add_option("--damping", given->damping,
                   "With this probability a link is followed, else any node; default: 0.85")
-      ->check(between(0, 1))
+      ->check(number_between(0, 1))
       ->option_text("D");
   sub->add_option(
          "--tolerance", given->tolerance,
          "Stop when a round changes all ranks together by less; 0: after --iterations; default: 1e-6")
-      ->check(between(0, 2))
+      ->check(number_between(0, 2))
       ->option_text("T");
   sub->add_option("--iterations", given->iterations, "Stop after so many rounds; default: 100")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}))
+      ->check(whole_number(1, 1'000'000'000))
       ->option_text("N");
   sub->add_option("--top", given->top, "Print so many nodes of the highest rank; default: 10")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1'000'000}))
+      ->check(whole_number(0, 1'000'000))
       ->option_text("K");
   sub->add_option("--out", given->out, "Where to write all ranks, as .npy (double); default: nowhere")
       ->option_text("FILE");
@@ -198,12 +189,12 @@ void add_pagerank(CLI::App& app, Action& chosen) {
       ->option_text("KIND");
   sub->add_option("--first-node", given->first_node,
                   "Nodes of an edge list are numbered from 0 or 1; default: 0")
-      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1}))
+      ->check(whole_number(0, 1))
       ->check(one_of({"0", "1"}))
       ->option_text("N");
   sub->add_option("--nodes", given->nodes,
                   "An edge list has so many nodes; default: up to the greatest number in it")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 56))
+      ->check(whole_number(1, std::int64_t{1} << 56))
       ->option_text("N");
   const RunChoiceOptions run(*sub, "links, ranks, sorting and chunks", "nodes", given->explain);
   sub->callback([given, edges, run, &chosen] {

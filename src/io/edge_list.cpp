@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "counted.h"
 #include "little_endian.h"
 #include "ordered_workers.h"
+#include "shown.h"
 #include "text_blocks.h"
 
 namespace anabranch::io::detail {
@@ -36,6 +38,7 @@ struct Rules {
   std::int64_t nodes = 0;
   std::int64_t first_node = 0;
   bool weighted = false;
+  bool found_by_name = false;  ///< that it is a text
 
   /// Empty, or why the number, as it stands in the file, is no node.
   std::string wrong_node(std::int64_t number) const {
@@ -43,6 +46,12 @@ struct Rules {
     if (number < first_node || number - first_node >= nodes)
       return fmt::format("node {} is outside {}..{}", number, first_node, nodes - 1 + first_node);
     return {};
+  }
+  std::string no_link(std::string_view line) const {
+    while (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+    return fmt::format(
+        "a link '{}' expected, not '{}'{}", weighted ? "FROM TO WEIGHT" : "FROM TO", shown(line),
+        found_by_name ? "; by its name, which ends neither in .i32 nor in .i64, this is a text" : "");
   }
 };
 
@@ -58,12 +67,12 @@ void parse(const TextBlock& block, const Rules& rules, ParsedEdges& out) {
       in.skip_line();
       continue;
     }
+    const LineParser begin = in;
     const std::int64_t from = in.index();
     const bool first = in.separated();
     const std::int64_t to = in.index();
     const bool second = in.separated() || in.peek() == '\r' || in.peek() == '\n';
-    if (from < 0 || to < 0 || !first || !second)
-      return fail(rules.weighted ? "a link 'FROM TO WEIGHT' expected" : "a link 'FROM TO' expected");
+    if (from < 0 || to < 0 || !first || !second) return fail(rules.no_link(begin.rest_of_line()));
     for (const std::int64_t node : {from, to})
       if (std::string why = rules.wrong_node(node); !why.empty()) return fail(std::move(why));
     Edge edge{from - rules.first_node, to - rules.first_node, 1.0};
@@ -162,7 +171,7 @@ void read_pairs(const ReadFile& file, const Rules& rules, std::int64_t memory,
 
 void read_edges(const ReadFile& file, GraphFormat format, std::int64_t nodes, const GraphOptions& options,
                 const std::function<void(std::span<const Edge>)>& give) {
-  const Rules rules{nodes, options.first_node, options.weighted};
+  const Rules rules{nodes, options.first_node, options.weighted, options.format == GraphFormat::by_content};
   if (format == GraphFormat::edge_text)
     read_text(file, rules, options.memory, give);
   else if (format == GraphFormat::edge_int32)

@@ -13,6 +13,7 @@
 
 #include "counted.h"
 #include "lower_case.h"
+#include "shown.h"
 
 namespace anabranch::io::detail {
 
@@ -67,14 +68,6 @@ std::vector<std::string> words(const std::string& line) {
   std::vector<std::string> out;
   for (std::string word; in >> word;) out.push_back(word);
   return out;
-}
-
-/// The word as shown in a message: short and printable.
-std::string shown(std::string word) {
-  if (word.size() > 40) word = word.substr(0, 40) + "...";
-  for (char& c : word)
-    if (c < ' ' || c > '~') c = '?';
-  return word;
 }
 
 void read_banner(const std::string& line, const std::string& name, MatrixMarketHeader& out) {

@@ -11,6 +11,7 @@
 
 #include "counted.h"
 #include "little_endian.h"
+#include "shown.h"
 
 namespace anabranch::io::detail {
 
@@ -110,14 +111,6 @@ class HeaderParser {
   const std::string& name_;
   std::size_t at_ = 0;
 };
-
-/// As shown in a message: short and printable.
-std::string shown(const std::string& text) {
-  std::string out = text.substr(0, 40);
-  for (char& c : out)
-    if (c < ' ' || c > '~') c = '?';
-  return out;
-}
 
 /// The scalars of which std::complex is an element.
 bool has_complex(ScalarType type) { return type == ScalarType::float32 || type == ScalarType::float64; }

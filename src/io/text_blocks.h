@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "file.h"
 
@@ -50,6 +51,12 @@ class LineParser {
   }
   /// The next character, which is not taken.
   char peek() const { return *at_; }
+  /// What is left of the line, which is not taken.
+  std::string_view rest_of_line() const {
+    const char* end = at_;
+    while (*end != '\n') ++end;
+    return {at_, static_cast<std::size_t>(end - at_)};
+  }
   void skip_line() {
     while (*at_ != '\n') ++at_;
     ++at_;

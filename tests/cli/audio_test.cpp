@@ -388,7 +388,28 @@ TEST_CASE("audio: what it says") {
   // Bands between two frequencies of a short transform are empty, which is said.
   const Outcome few = command(with(base, {"--frame-length", "64", "--features", "mfcc"}));
   CHECK(few.status == 0);
-  CHECK(few.out.find("mel bands are empty") != std::string::npos);
+  CHECK(few.out.find(
+            "mel bands are empty, too narrow for the transform: take fewer (--n-mels) or longer frames "
+            "(--frame-length)\n") != std::string::npos);
+  // A higher beginning makes them narrower.
+  const Outcome high = command(with(base, {"--fmin", "10500", "--features", "mfcc"}));
+  CHECK(high.out.find("longer frames (--frame-length) or a lower --fmin\n") != std::string::npos);
+  CHECK(high.out.find("--fmax") == std::string::npos);
+  // So are those above half of the rate.
+  const auto above = [&](const char* most) {
+    return with(base, {"--fmax", most, "--n-mels", "20", "--features", "mfcc"});
+  };
+  CHECK(command(above("11025")).out.find("mel band") == std::string::npos);
+  CHECK(command(above("11026"))
+            .out.find(
+                "1 mel band reaches above half of the rate, where there is nothing: take a lower --fmax\n") !=
+        std::string::npos);
+  CHECK(command(above("20000"))
+            .out.find("4 mel bands reach above half of the rate, where there is nothing, and 2 are empty: "
+                      "take a lower") != std::string::npos);
+  const auto bands = command(with(above("20000"), {"--json"})).json();
+  CHECK(bands["empty_mel_bands"] == 2);
+  CHECK(bands["mel_bands_above_half_rate"] == 4);
 }
 
 TEST_CASE("audio: a signal stops it between segments that are hours apart") {

@@ -410,7 +410,18 @@ TEST_CASE("pagerank: files that are no graphs are refused, with place and reason
     CHECK(dir.files() == 1);
   };
   refused("a.txt", "0 1\n# c\n1\n", {":3: ", "FROM TO"});
-  refused("a.txt", "0 1\n1 x\n", {":2: "});
+  refused("a.txt", "0 1\n1 x\n",
+          {":2: a link 'FROM TO' expected, not '1 x'; by its name, which ends neither in .i32 nor in .i64, "
+           "this is a text"});
+  refused("a.txt", "0 1\n1 x\n", {":2: a link 'FROM TO' expected, not '1 x'\n"}, {"--edges", "text"});
+  refused("a.csv", "from,to\r\n0,1\r\n", {":1: a link 'FROM TO' expected, not 'from,to';"});
+  refused("a.txt",
+          "\xef\xbb\xbf"
+          "0 1\n",
+          {":1: a link 'FROM TO' expected, not '???0 1';"});
+  refused("a.bin", pairs_of<std::int32_t>({{0, 1}, {1, 3}}), {":1: a link 'FROM TO' expected, not '????"});
+  refused("a.txt", "0 1 1\n" + std::string(50, 'x') + "\n",
+          {":2: a link 'FROM TO WEIGHT' expected, not '" + std::string(40, 'x') + "...';"}, {"--weighted"});
   refused("a.txt", "0 1\n1 2x\n", {":2: "});
   refused("a.txt", "0 1\n0,1\n", {":2: "});
   refused("a.txt", "0 1\n-1 2\n", {":2: "});

@@ -135,6 +135,18 @@ TEST_CASE("usage errors name the option whose value is none") {
             "anabranch: --gpu-memory: 'lots' is not a size;"));
 }
 
+TEST_CASE("usage errors tell what is no whole number from what is too large") {
+  const auto says = [](const std::string& option, const std::string& value) {
+    return command({"pagerank", "g.txt", option, value}).err;
+  };
+  CHECK(has(says("--iterations", "1e3"), "anabranch: --iterations: '1e3' is no whole number ("));
+  CHECK(has(says("--threads", "two"), "anabranch: --threads: 'two' is no whole number ("));
+  CHECK(has(says("--threads", "2.5"), "anabranch: --threads: '2.5' is no whole number ("));
+  CHECK(has(says("--threads", "-1"), "anabranch: --threads: '-1' is not from 1 to 4096 ("));
+  CHECK(has(says("--top", "99999999999999999999"), "'99999999999999999999' is not from 0 to 1000000 ("));
+  CHECK(has(says("--first-node", "2"), "anabranch: --first-node: '2' is not from 0 to 1 ("));
+}
+
 TEST_CASE("usage errors list what is not known in the order in which it is given") {
   CHECK(
       has(command({"smvm", "m.npz", "--bad"}).err, "anabranch: not expected: --bad (anabranch smvm --help)"));
