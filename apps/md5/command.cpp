@@ -13,7 +13,6 @@
 #include <CLI/CLI.hpp>
 
 #include "apps/commands.h"
-#include "apps/common/byte_size.h"
 #include "apps/common/exit_status.h"
 #include "apps/common/output_files.h"
 #include "apps/common/proposals.h"
@@ -86,16 +85,17 @@ class Output {
   std::vector<FoundWord> found_;
 };
 
-/// What the digests leave of the bound.
+/// What the digests leave of the bound. Beside them the tables that they are looked up in have to have room, whole.
 RunOptions options_of_run(const Md5Options& options, const DigestTable& digests, std::int64_t bound,
                           Interrupt& interrupt) {
   RunOptions run = options.run.options(interrupt);
   if (!options.run.chunks()) return run;
+  if (digests.bytes() >= bound)
+    throw ResourceError(fmt::format(
+        "{} and the tables to look {} up in take {}, which leaves nothing of a memory bound of {}",
+        counted(digests.distinct(), "digest"), digests.distinct() == 1 ? "it" : "them",
+        counted(digests.bytes(), "byte"), counted(bound, "byte")));
   run.memory = bound - digests.own_bytes();
-  if (run.memory <= 0)
-    throw ResourceError(fmt::format("{} ({}) {} not fit into a memory bound of {}",
-                                    counted(digests.distinct(), "digest"), binary_bytes(digests.own_bytes()),
-                                    digests.distinct() == 1 ? "does" : "do", binary_bytes(bound)));
   return run;
 }
 

@@ -13,7 +13,6 @@
 
 #include <fmt/format.h>
 
-#include "apps/common/byte_size.h"
 #include "apps/common/quantities.h"
 #include "apps/common/trimmed.h"
 #include "apps/common/usage_error.h"
@@ -140,10 +139,15 @@ void DigestTable::read(const std::string& path, std::int64_t memory) {
     if (const std::string fault = fault_of(text); !fault.empty())
       throw DataError(fmt::format("{}: line {}: {} is no MD5 digest, 32 hexadecimal digits: {}", path, number,
                                   shown(text), fault));
-    if (bytes() > memory || digests_.size() == most_digests)
+    if (bytes() > memory)
       throw ResourceError(fmt::format(
-          "{}: line {}: the digests up to here take the {} of memory that they may, half of the bound", path,
-          number, binary_bytes(memory)));
+          "{}: line {}: {} take {}, more than the {} that they may, half of the memory bound", path, number,
+          digests_.empty() ? "the tables to look digests up in"
+                           : "the digests up to here and the tables to look them up in",
+          counted(bytes(), "byte"), memory));
+    if (digests_.size() == most_digests)
+      throw ResourceError(
+          fmt::format("{}: line {}: there are more than {} digests", path, number, most_digests));
     digests_.push_back(digest_of(text));
     ++given_;
   }

@@ -31,6 +31,7 @@ double seconds_since(Clock::time_point begin) {
 
 /// Beside how many links leave each node: its rank, that of the round before and of the next one, and its share.
 constexpr std::int64_t vectors_of_a_round = 4;
+constexpr std::int64_t bytes_of_node = (vectors_of_a_round + 1) * std::int64_t{sizeof(double)};
 
 /// UsageError where options are for another kind of file than the graph's: as asked for, or as it is found.
 void check_format(const PageRankOptions& options) {
@@ -50,14 +51,13 @@ void check_format(const PageRankOptions& options) {
 
 /// What the vectors of a round leave of the bound. ResourceError where that is nothing.
 std::int64_t memory_for_links(const io::GraphHeader& header, std::int64_t bound) {
-  constexpr std::int64_t a_node = (vectors_of_a_round + 1) * std::int64_t{sizeof(double)};
-  if (header.nodes >= bound / a_node)
+  if (header.nodes >= bound / bytes_of_node)
     throw ResourceError(fmt::format(
         "{} {} {} vectors of {} each, which do not fit into a memory bound of {}; beside them the "
         "links need room for the longest list of one node",
         counted(header.nodes, "node"), header.nodes == 1 ? "needs" : "need", vectors_of_a_round + 1,
         binary_bytes(header.nodes > INT64_MAX / 8 ? INT64_MAX : header.nodes * 8), binary_bytes(bound)));
-  return bound - header.nodes * a_node + header.nodes * std::int64_t{sizeof(double)};
+  return bound - header.nodes * bytes_of_node + header.nodes * std::int64_t{sizeof(double)};
 }
 
 template <class A>
@@ -104,7 +104,14 @@ ExitStatus run_pagerank(const PageRankOptions& options, Interrupt& interrupt) {
     const Interrupt::AtOnce sorting_cannot_be_stopped(interrupt);
     const io::GraphHeader header = io::inspect_graph(options.graph, reading);
     reading.memory = memory_for_links(header, report.memory);
-    report.graph = io::open_in_links(options.graph, header, reading);
+    try {
+      report.graph = io::open_in_links(options.graph, header, reading);
+    } catch (const ResourceError& e) {
+      throw ResourceError(fmt::format(
+          "{} (of the memory bound of {} {} are for vectors of all nodes; while links are sorted, "
+          "reading may use a quarter of the rest)",
+          e.what(), binary_bytes(report.memory), binary_bytes(header.nodes * bytes_of_node)));
+    }
   }
   const io::InLinks& graph = report.graph;
   report.open_seconds = seconds_since(begin);

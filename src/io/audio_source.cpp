@@ -34,12 +34,16 @@ class AudioSource final : public SourceBase {
       staging_.resize(
           static_cast<std::size_t>(std::max<std::int64_t>(staged_frames_bytes / 4, header.channels)));
     chunk_limit_ = std::max<std::int64_t>(options.memory - resident_bytes(), 0);
+    std::int64_t needed = 0;
     if (__builtin_mul_overflow(block_, channels_ * std::int64_t{sizeof(float)}, &block_bytes_) ||
-        block_bytes_ > chunk_limit_ - offset_bytes)
-      throw ResourceError(
-          fmt::format("{}: a block of {} with {} needs more than the {} bytes of memory the "
-                      "source may use",
-                      sound_.name(), counted(block_, "frame"), counted(channels_, "channel"), chunk_limit_));
+        __builtin_add_overflow(block_bytes_, offset_bytes + resident_bytes(), &needed))
+      needed = INT64_MAX;
+    if (needed > options.memory)
+      throw ResourceError(fmt::format(
+          "{}: a block of {} with {} takes {} with the {} that decoding takes: more than the {} bytes "
+          "of memory the source may use",
+          sound_.name(), counted(block_, "frame"), counted(channels_, "channel"), counted(needed, "byte"),
+          resident_bytes(), options.memory));
     ArrayInfo array;
     array.scalars = {ScalarType::float32};
     const bool equal = header.frames && *header.frames % block_ == 0;

@@ -22,7 +22,10 @@ RaggedCost cost_of(const RaggedLayout& layout) {
 }  // namespace
 
 RaggedStream::RaggedStream(RaggedLayout layout, std::int64_t memory)
-    : layout_(std::move(layout)), items_(layout_.offsets.count - 1), cost_(cost_of(layout_)) {
+    : layout_(std::move(layout)),
+      items_(layout_.offsets.count - 1),
+      cost_(cost_of(layout_)),
+      memory_(memory) {
   ArrayInfo array;
   array.extents = {std::nullopt};
   array.offsets = layout_.offsets.type == ScalarType::int32 ? OffsetType::int32 : OffsetType::int64;
@@ -70,13 +73,17 @@ ChosenItems RaggedStream::take_items(const Limit& asked) {
   ChosenItems items = refused_ ? std::move(*refused_) : ends_->choose(limit);
   refused_.reset();
   const std::int64_t bytes = cost_.bytes(items.count, items.elements);
-  const auto too_much = [&](const char* what, std::int64_t most) {
-    return fmt::format("{}: {} {} has {} {}, {} bytes: more than the {} bytes {}", layout_.name, layout_.item,
-                       items.first, items.elements, layout_.elements, bytes, most, what);
+  const auto too_much = [&](const std::string& more_than) {
+    return fmt::format("{}: {} {} has {} {}, {} bytes{}", layout_.name, layout_.item, items.first,
+                       items.elements, layout_.elements, bytes, more_than);
   };
-  if (bytes > chunk_limit_) throw ResourceError(too_much("of memory the source may use", chunk_limit_));
+  if (bytes > chunk_limit_)
+    throw ResourceError(too_much(
+        fmt::format(", beside {} that reading takes: more than the {} bytes of memory the source may use",
+                    resident_bytes(), memory_)));
   if (bytes > asked.memory) {  // then it is one item
-    const std::string message = too_much("that are left of the memory", asked.memory);
+    const std::string message =
+        too_much(fmt::format(": more than the {} bytes that are left of the memory", asked.memory));
     refused_ = std::move(items);
     throw ItemTooBig(message, bytes);
   }

@@ -49,7 +49,7 @@ class RaggedStream final : public SourceBase {
   std::int64_t items_;  ///< of the stream
   RaggedCost cost_;
   std::unique_ptr<ItemEnds> ends_;
-  std::int64_t chunk_limit_;
+  std::int64_t memory_, chunk_limit_;
   SourceInfo info_;
   std::int64_t item_ = 0;               ///< the next one to hand out
   std::optional<ChosenItems> refused_;  ///< chosen, but more than there was memory for

@@ -165,7 +165,12 @@ TEST_CASE("audio: files that are none, damaged, or of no use") {
   CHECK(o.err.find("b.wav: sample 33333") != std::string::npos);
   CHECK(io_test::read_file(dir / "f.npz") == "what was there before");
   CHECK(command({"audio", dir / "a.wav", "--out", dir / "nowhere/f.npz"}).status == 4);
-  CHECK(command({"audio", dir / "a.wav", "--out", dir / "f.npz", "--memory", "64K"}).status == 5);
+  const Outcome little = command({"audio", dir / "a.wav", "--out", dir / "f.npz", "--memory", "1M"});
+  CHECK(little.status == 5);
+  CHECK(
+      little.err.find(
+          "a.wav: a block of 16384 frames with 1 channel takes 1114128 bytes with the 1048576 that decoding "
+          "takes: more than the 1048576 bytes of memory the source may use\n") != std::string::npos);
 }
 
 TEST_CASE("audio: tables that do not fit into memory are not computed") {

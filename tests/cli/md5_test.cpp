@@ -469,6 +469,28 @@ TEST_CASE("md5: of digests memory is counted once") {
   CHECK(peak() < of_one + 100'000);
 }
 
+TEST_CASE("md5: memory that digests do not fit into") {
+  const Files files(suite_digests[2] + "\n", "x\ny\n");
+  const auto refused = [&](const std::string& digests, const std::string& memory) {
+    const Outcome o = md5({digests, files.list, "--memory", memory});
+    CHECK(o.status == 5);
+    return o.err;
+  };
+  CHECK(refused(suite_digests[2], "1K") ==
+        "anabranch: 1 digest and the tables to look it up in take 4125 bytes, which leaves nothing of a "
+        "memory bound of "
+        "1024 bytes\n");
+  CHECK(refused(files.digests, "8K") == "anabranch: " + files.digests +
+                                            ": line 1: the tables to look digests up in take 4104 bytes, "
+                                            "more than the 4096 that they may, half of the "
+                                            "memory bound\n");
+  io_test::write_file(files.digests, lines(suite_digests));
+  CHECK(refused(files.digests, "8298") ==
+        "anabranch: " + files.digests +
+            ": line 3: the digests up to here and the tables to look them up in take 4150 bytes, more than "
+            "the 4149 that they may, half of the memory bound\n");
+}
+
 TEST_CASE("md5: progress says 100 % at the end, and not before") {
   for (const char* end : {"\n", "\r\n"}) {
     std::string text;

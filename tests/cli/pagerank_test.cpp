@@ -533,6 +533,16 @@ TEST_CASE("pagerank: memory is bounded, and what cannot fit is said before") {
   CHECK(o.err.find("5000000000001 nodes need") != std::string::npos);
   if (!sanitized) CHECK(o.peak_resident_bytes < 60 << 20);
 
+  REQUIRE(command({"generate", "laplacian2d", "--size", "20", "--out", dir / "p.npz"}).status == 0);
+  o = command({"pagerank", dir / "p.npz", "--memory", "64K"});
+  CHECK(o.status == 5);
+  CHECK(o.err.find("p.npz: row 0 has 3 entries, 20 bytes, beside ") != std::string::npos);
+  CHECK(o.err.find(" that reading takes: more than the 12384 bytes of memory the source may use (of the "
+                   "memory bound of "
+                   "64.0 KiB 15.6 KiB are for vectors of all nodes; while links are sorted, reading may use "
+                   "a quarter of the "
+                   "rest)\n") != std::string::npos);
+
   if (sanitized) return;
   constexpr std::int64_t MiB = 1 << 20;
   REQUIRE(command({"generate", "rmat", "--size", "262144", "--out", dir / "r.npz"}).status == 0);
