@@ -57,7 +57,9 @@ void look_at(AudioInput& input, const AudioRequest& request) {
   input.header = io::inspect_audio(input.path);
   const auto refuse = [&](const std::string& why) { throw DataError(input.path + ": " + why); };
   if (!input.header.frames)
-    refuse("the file does not say how long it is; write it to a file of a known length");
+    refuse(
+        "the file does not say how long it is; it is cut off, or has to be written to a file of a known "
+        "length");
   input.samples = input.header.frames.value_or(0);
   if (input.samples == 0) refuse("there are no samples in it");
   const bool has_bands = request.wants(Feature::melspectrogram) || request.wants(Feature::mfcc);

@@ -1,7 +1,6 @@
 #include "sound_file.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include <anabranch/error.h>
@@ -9,35 +8,13 @@
 #include <fmt/format.h>
 
 #include "counted.h"
-#include "little_endian.h"
+#include "sound_length.h"
 
 namespace anabranch::io::detail {
 
 namespace {
 
 constexpr std::int64_t most_channels = 1024;  // as libsndfile has it
-
-/// Of a RIFF file (WAV) that is cut off libsndfile reads what is there. The sizes of its chunks tell.
-void check_chunks(const ReadFile& file) {
-  unsigned char start[12];
-  if (file.size() < std::ssize(start)) return;
-  file.read(0, start, std::ssize(start));
-  if (std::memcmp(start, "RIFF", 4) != 0 || std::memcmp(start + 8, "WAVE", 4) != 0) return;
-  for (std::int64_t at = 12; at + 8 <= file.size();) {
-    unsigned char chunk[8];
-    file.read(at, chunk, std::ssize(chunk));
-    const std::int64_t bytes = load<std::uint32_t>(chunk + 4), left = file.size() - at - 8;
-    const bool data = std::memcmp(chunk, "data", 4) == 0;
-    if (data && bytes == UINT32_MAX) return;  // who wrote it into a pipe did not know its length
-    if (bytes > left)
-      throw DataError(fmt::format(
-          "{}: {} at byte {} has {}, but the file ends {} behind its beginning: it is cut off", file.name(),
-          data ? "the chunk 'data'" : "a chunk", at, counted(bytes, "byte"), counted(left, "byte")));
-    if (data) return;
-    at += 8 + bytes + bytes % 2;
-  }
-  throw DataError(file.name() + ": there is no chunk 'data': the file is cut off");
-}
 
 /// Behind what is said in our words.
 std::string in_its_words(const char* text) {
@@ -92,7 +69,7 @@ struct SoundFile::Callbacks {
 
 SoundFile::SoundFile(std::shared_ptr<const ReadFile> file) : file_(std::move(file)) {
   const SoundLibrary& library = sound_library();
-  check_chunks(*file_);
+  check_sound_length(*file_);
   SF_VIRTUAL_IO calls{Callbacks::length, Callbacks::seek, Callbacks::read, Callbacks::write, Callbacks::tell};
   SF_INFO info{};
   sound_ = library.open_virtual(&calls, SFM_READ, &info, this);

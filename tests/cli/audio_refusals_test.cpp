@@ -135,6 +135,9 @@ TEST_CASE("audio: files that are none, damaged, or of no use") {
       {bytes.substr(0, 20),
        "a.wav: a chunk at byte 12 has 16 bytes, but the file ends 0 bytes behind its beginning"},
       {wav(std::vector<std::int16_t>{}), "there are no samples in it"},
+      {std::string(".snd\0\0\0\x18\0\0\x9c\x40\0\0\0\3\0\0\x1f\x40\0\0\0\1", 24) + bytes,
+       "the sound at byte 24 has 40000 bytes, but the file ends 6044 bytes behind its beginning: it is cut "
+       "off"},
       {floats(std::numeric_limits<float>::quiet_NaN()), "sample 33333 is nan, no finite number"},
       {floats(-std::numeric_limits<float>::infinity()), "sample 33333 is -inf, no finite number"},
       {bytes, "3000 samples are less than a frame of 4096", {"--frame-length", "4096", "--center", "false"}},

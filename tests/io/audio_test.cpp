@@ -217,6 +217,41 @@ TEST_CASE("audio: files that are cut off") {
   }
 }
 
+TEST_CASE("audio: files of other formats that are cut off") {
+  TemporaryDirectory dir;
+  const auto samples = sound(20'001, 1);
+  for (const int format :
+       {SF_FORMAT_RF64 | SF_FORMAT_PCM_16, SF_FORMAT_W64 | SF_FORMAT_PCM_U8,
+        SF_FORMAT_WAV | SF_FORMAT_PCM_16 | SF_ENDIAN_BIG, SF_FORMAT_AIFF | SF_FORMAT_PCM_S8,
+        SF_FORMAT_AIFF | SF_FORMAT_FLOAT, SF_FORMAT_AU | SF_FORMAT_PCM_16,
+        SF_FORMAT_AU | SF_FORMAT_ULAW | SF_ENDIAN_LITTLE, SF_FORMAT_SVX | SF_FORMAT_PCM_16,
+        SF_FORMAT_SVX | SF_FORMAT_PCM_S8, SF_FORMAT_VOC | SF_FORMAT_PCM_16, SF_FORMAT_VOC | SF_FORMAT_PCM_U8,
+        SF_FORMAT_NIST | SF_FORMAT_PCM_16, SF_FORMAT_NIST | SF_FORMAT_ALAW,
+        SF_FORMAT_CAF | SF_FORMAT_PCM_16}) {
+    write_sound(dir / "x", format, 1, samples);
+    const std::string whole = read_file(dir / "x");
+    INFO(std::hex << format);
+    CHECK(fault(whole).empty());
+    // libsndfile takes the byte that fills up an AIFF file of odd length for a sample.
+    CHECK((io::inspect_audio(dir / "x").frames.value_or(0) - 20'001) / 2 == 0);
+    // What is behind the samples is a byte that fills up, or ends the blocks of VOC.
+    for (const std::size_t bytes : {whole.size() / 3, whole.size() / 2, whole.size() - 3}) {
+      INFO(bytes << " of " << whole.size());
+      CHECK_THAT(fault(whole.substr(0, bytes)), Contains("a.wav: ") && Contains("cut off"));
+    }
+  }
+  // Of a length that was not known when it was written.
+  write_sound(dir / "x", SF_FORMAT_AU | SF_FORMAT_PCM_16, 1, samples);
+  std::string endless = read_file(dir / "x");
+  for (std::size_t i = 8; i < 12; ++i) endless[i] = '\xff';
+  CHECK(fault(endless).empty());
+  CHECK(fault(endless.substr(0, 10'000)).empty());
+  CHECK_THAT(
+      fault(read_file(dir / "x").substr(0, 10'000)),
+      Contains(
+          "a.wav: the sound at byte 24 has 40002 bytes, but the file ends 9976 bytes behind its beginning"));
+}
+
 TEST_CASE("audio: damaged files are refused, or sound otherwise") {
   TemporaryDirectory dir;
   const auto samples = sound(20'000, 1);
