@@ -24,11 +24,14 @@ void RepeatedRun::add_part(std::size_t run, std::int64_t besides) {
   if (run == seconds.size()) seconds.push_back(0);
   seconds[run] += last.seconds;
   peak_bytes = std::max(peak_bytes, last.peak_bytes + besides);
-  if (run > 0) return;
-  compile_seconds += last.compile_seconds;
-  front_seconds += last.front_seconds;
-  kernels_compiled += last.kernels_compiled;
-  kernels_from_disk += last.kernels_from_disk;
+  if (run == 0) add_preparation(last);
+}
+
+void RepeatedRun::add_preparation(const RunReport& report) {
+  compile_seconds += report.compile_seconds;
+  front_seconds += report.front_seconds;
+  kernels_compiled += report.kernels_compiled;
+  kernels_from_disk += report.kernels_from_disk;
 }
 
 double RepeatedRun::steady_seconds() const {

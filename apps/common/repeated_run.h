@@ -24,6 +24,8 @@ struct RepeatedRun {
   void add_last(std::int64_t besides = 0);
   /// A part of run number `run` (from 0), over one of several inputs, which `last` has become.
   void add_part(std::size_t run, std::int64_t besides = 0);
+  /// What a program took before its first run; also another one than that of the runs.
+  void add_preparation(const RunReport& report);
   /// Seconds of a run once all is warm: the median of the runs after the first two, where there are three or
   /// more; else the fastest.
   double steady_seconds() const;

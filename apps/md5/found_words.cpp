@@ -54,6 +54,13 @@ class FoundWords::Taking final : public SinkBase, public std::enable_shared_from
   const SinkInfo& info() const override { return info_; }
   std::unique_ptr<SinkPass> begin(const SinkStart& start) override;
 
+  /// The candidates of no words.
+  RunReport prepare() const {
+    RunReport report;
+    candidates_of_.run(options_, &report, Vector<std::uint8_t>(0), Vector<std::int64_t>(1));
+    return report;
+  }
+
   void begin_again() {
     is_found_.assign(static_cast<std::size_t>(digests_.distinct()), false);
     words_ = too_long_ = found_count_ = 0;
@@ -164,6 +171,7 @@ FoundWords::FoundWords(const DigestTable& digests, std::vector<Rule> rules, RunO
                                        std::move(all))) {}
 FoundWords::~FoundWords() = default;
 
+RunReport FoundWords::prepare() const { return taking_->prepare(); }
 Sink<std::tuple<Scalar<bool>, Vector<std::uint8_t>>> FoundWords::sink() const {
   return Sink<std::tuple<Scalar<bool>, Vector<std::uint8_t>>>(taking_);
 }

@@ -33,6 +33,8 @@ class FoundWords {
   FoundWords(const FoundWords&) = delete;
   FoundWords& operator=(const FoundWords&) = delete;
 
+  /// Has the kernels made that the candidates of suspects are computed with: else the stream waits for them at the first suspect.
+  RunReport prepare() const;
   Sink<std::tuple<Scalar<bool>, Vector<std::uint8_t>>> sink() const;
   /// Of the run that goes on or was the last one.
   std::int64_t words() const;

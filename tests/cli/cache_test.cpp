@@ -60,6 +60,26 @@ class LibraryWithoutGenerator {
 
 }  // namespace
 
+TEST_CASE("md5: kernels that compare what is found are made before words stream by, and counted") {
+  const TemporaryDirectory dir;
+  io_test::write_file(dir / "none", "foo\nbar\n");
+  io_test::write_file(dir / "one", "foo\nabc\n");
+  const auto md5 = [&](const std::string& list, const std::string& cache) {
+    const Outcome o =
+        command({"md5", "900150983cd24fb0d6963f7d28e17f72", dir / list, "--json"}, with_cache(dir / cache));
+    INFO(o.err);
+    REQUIRE(o.status == (list == "one" ? 0 : 1));
+    const auto seconds = o.json()["seconds"];
+    if (kernels(o).compiled > 0) CHECK(seconds["run"].get<double>() < seconds["compile"].get<double>());
+    return kernels(o);
+  };
+  const Kernels first = md5("none", "a");
+  CHECK(first.compiled > 1);
+  CHECK(first.from_disk == 0);
+  CHECK(md5("one", "a") == Kernels{0, first.compiled});
+  CHECK(md5("one", "b") == first);
+}
+
 TEST_CASE("a second process takes its kernels from disk: the same bits, and it says so") {
   const TemporaryDirectory dir;
   io_test::write_file(dir / "m.npz", io_test::npz(io_test::members(io_test::sample(400))));
