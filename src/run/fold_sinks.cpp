@@ -25,7 +25,11 @@ class FoldSink : public Sink {
 
   bool order_matters() const final { return true; }
   std::vector<void*> room(std::int64_t elements) final {
-    reservation_.resize(held_bytes() + elements * width_of(type_));
+    // What joining takes has to be left: once a part is committed, it is too late to try a smaller one.
+    const std::int64_t bytes = elements * width_of(type_);
+    reservation_.resize(held_bytes() + bytes + 4 * std::min(bytes, least_joined * width_of(type_)) +
+                        bytes_of_a_join);
+    reservation_.resize(held_bytes() + bytes);
     room_.clear();
     std::vector<void*> addresses;
     for (const ScalarType s : type_.scalars) {
@@ -47,6 +51,7 @@ class FoldSink : public Sink {
   }
   void count(std::int64_t elements) { elements_ += elements; }
   virtual std::int64_t held_bytes() const { return 0; }
+  static constexpr std::int64_t least_joined = 1 << 12;  ///< elements at once, where memory is short
 
   HostArray joined(std::size_t function, const HostArray& left, const HostArray& right) const {
     return functions_[function]({left, right}, ir::no_item)[0];
@@ -73,6 +78,9 @@ class FoldSink : public Sink {
   const HostArray seed_;
 
  private:
+  static constexpr std::int64_t bytes_of_a_join = 1
+                                                  << 14;  ///< of small items, with what a run has of its own
+
   std::vector<std::shared_ptr<void>> room_;
   scheduler::Reservation reservation_;
   std::int64_t elements_ = 0;
@@ -84,13 +92,12 @@ class FoldSeqSink final : public FoldSink {
 
   void commit(std::int64_t items, const PartShape::Result& part) override {
     count(part.elements);
-    if (items == 0) return;
+    // Joining takes memory: it is done in parts, of which the same trees come.
     ItemView view(type_, components(), part.extents, items);
-    std::optional<HostArray> first;
-    for (std::size_t level = 0; first || view.items() > 0; ++level) {
-      if (level == pending_.size()) pending_.emplace_back();
-      join_level(pending_[level], first, view);
-    }
+    const std::int64_t elements = std::clamp<std::int64_t>(
+        context_.budget.available() / (8 * std::max<std::int64_t>(width_of(type_), 1)), least_joined,
+        1 << 18);
+    while (view.items() > 0) join(view, view.items_of(elements));
   }
 
   HostArray finish() override {
@@ -123,6 +130,11 @@ class FoldSeqSink final : public FoldSink {
     }
 
     std::int64_t items() const { return std::ssize(begins_) - at_; }
+    /// So many of those that are left have about so many elements; two, where they are large.
+    std::int64_t items_of(std::int64_t elements) const {
+      const std::int64_t of_item = elements_ / std::max<std::int64_t>(std::ssize(begins_), 1) + 1;
+      return std::min(items(), std::max<std::int64_t>(elements / of_item, 2));
+    }
     /// The next one, as an array of its own.
     HostArray take() {
       const std::int64_t i = at_++;
@@ -182,24 +194,39 @@ class FoldSeqSink final : public FoldSink {
     std::vector<HostArray> owner_;
   };
 
-  /// Joins neighbours: `pending` of this level, which came before, then `first`, then the view. What they come to is the
-  /// level above.
-  void join_level(std::optional<HostArray>& pending, std::optional<HostArray>& first, ItemView& view) {
+  /// The next `items`, with the trees that are there.
+  void join(ItemView& items_of_part, std::int64_t items) {
+    std::optional<HostArray> first;
+    ItemView above = join_level(0, first, items_of_part, items);
+    for (std::size_t level = 1; first || above.items() > 0; ++level)
+      above = join_level(level, first, above, above.items());
+  }
+
+  /// Joins neighbours: what waits on this level, which came before, then `first`, then so many of the view. What they come to
+  /// is the level above.
+  ItemView join_level(std::size_t level, std::optional<HostArray>& first, ItemView& view,
+                      std::int64_t items) {
+    if (level == pending_.size()) pending_.emplace_back();
+    std::optional<HostArray>& pending = pending_[level];
     std::optional<HostArray> next;
+    const auto take = [&] {
+      --items;
+      return view.take();
+    };
     if (pending) {
-      next = joined(1, *pending, first ? *first : view.take());
+      next = joined(1, *pending, first ? *first : take());
       pending.reset();
-    } else if (first && view.items() > 0) {
-      next = joined(1, *first, view.take());
+    } else if (first && items > 0) {
+      next = joined(1, *first, take());
     } else if (first) {
       pending = std::move(first);
     }
     first = std::move(next);
-    const std::int64_t pairs = view.items() / 2;
+    const std::int64_t pairs = items / 2;
     std::vector<HostArray> above;
     if (pairs > 0) above = functions_[0](view.arguments(2 * pairs), ir::no_item);
-    if (view.items() > 0) pending = view.take();
-    view = pairs > 0 ? ItemView(type_, std::move(above), pairs) : ItemView(type_, {}, {}, 0);
+    if (items % 2 == 1) pending = view.take();
+    return pairs > 0 ? ItemView(type_, std::move(above), pairs) : ItemView(type_, {}, {}, 0);
   }
 
   std::vector<std::optional<HostArray>>

@@ -114,10 +114,15 @@ void StageResults::check_order(const PartShape& shape) {
       throw InternalError(fmt::format("results of item {} out of their order", shape.first));
 }
 
+/// What a sink has begun to take it cannot be given again: a lack of memory from here on is an error, not a reason to try less.
 void StageResults::commit(PartShape shape) {
   check_order(shape);
-  for (std::size_t r = 0; r < sinks_.size(); ++r)
-    if (sinks_[r]) sinks_[r]->commit(shape.items, shape.results[r]);
+  try {
+    for (std::size_t r = 0; r < sinks_.size(); ++r)
+      if (sinks_[r]) sinks_[r]->commit(shape.items, shape.results[r]);
+  } catch (const scheduler::BudgetExceeded& e) {
+    throw ResourceError(e.what());
+  }
 }
 
 /// What is written is written from where it lies; all else is copied.
