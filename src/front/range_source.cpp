@@ -36,6 +36,7 @@ struct ItemPacker::Impl {
 };
 
 ItemPacker::ItemPacker(std::vector<ScalarType> scalars, int rank,
+                       // NOLINTNEXTLINE(performance-unnecessary-value-param): as the public header has it
                        std::optional<std::vector<std::int64_t>> shape, Place at, bool items_stay)
     : at_(at), items_stay_(items_stay), impl_(std::make_unique<Impl>()) {
   info_.scalars = std::move(scalars);
@@ -47,7 +48,8 @@ ItemPacker::~ItemPacker() = default;
 
 bool ItemPacker::add(const ArrayData& item, std::int64_t number, const Limit& limit) {
   for (std::size_t d = 0; d < info_.extents.size(); ++d) {
-    if (!info_.extents[d] || *info_.extents[d] == item.extents[d]) continue;
+    const std::optional<std::int64_t>& extent = info_.extents[d];
+    if (!extent || *extent == item.extents[d]) continue;
     std::vector<std::int64_t> wanted;
     for (const auto& e : info_.extents) wanted.push_back(*e);
     throw RunError(fmt::format("stream_in ({}): item {} has shape {}, the stream was declared regular({})",
