@@ -132,6 +132,7 @@ AudioReport extract(const AudioRequest& request, Interrupt& interrupt) {
   }
   progress.end();
   file.commit();
+  report.not_finite = file.not_finite();
   std::int64_t& peak = report.runs.last.peak_resident_bytes;  // the run took it before the file was written
   peak = std::max(peak, peak_resident_bytes());
   report.total_seconds = seconds_since_begin();

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "apps/audio/finite.h"
 #include "apps/common/output_files.h"
 
 namespace anabranch::apps {
@@ -51,6 +52,7 @@ std::string quoted(const std::string& text) {
 }  // namespace
 
 FeatureFile::FeatureFile(const AudioRequest& request) : request_(request) {
+  for (const Feature feature : request.wanted) not_finite_.push_back({feature, 0, {}, 0});
   if (extension_of(request.out) == ".csv") {
     csv_ = std::make_unique<io::TextWriter>(request.out);
   } else {
@@ -73,6 +75,27 @@ void FeatureFile::commit() {
     csv_->commit();
 }
 
+std::vector<NotFinite> FeatureFile::not_finite() const {
+  std::vector<NotFinite> out;
+  std::copy_if(not_finite_.begin(), not_finite_.end(), std::back_inserter(out),
+               [](const NotFinite& of) { return of.values > 0; });
+  return out;
+}
+
+void FeatureFile::look(std::size_t feature, const AudioInput& input, const std::vector<Segment>& segments,
+                       std::int64_t row, std::int64_t width, const std::vector<float>& rows) {
+  std::int64_t count = 0;
+  for (const float value : rows) count += is_finite(value) ? 0 : 1;
+  if (count == 0) return;
+  NotFinite& to = not_finite_[feature];
+  if (to.values == 0) {
+    const auto first = std::find_if_not(rows.begin(), rows.end(), is_finite) - rows.begin();
+    to.file = input.path;
+    to.first_time = time_of(row + first / width, input, segments, request_.options.hop_length);
+  }
+  to.values += count;
+}
+
 void FeatureFile::add_arrays(const AudioInput& input, const std::vector<Segment>& segments,
                              const std::vector<std::unique_ptr<Spool>>& spools) {
   const std::string prefix = request_.inputs.size() > 1 ? input.name + "/" : "";
@@ -92,11 +115,13 @@ void FeatureFile::add_arrays(const AudioInput& input, const std::vector<Segment>
   if (!request_.segments.empty())
     of_times("durations", [&](std::int64_t row) { return duration_of(row, input, segments); });
   std::vector<float> numbers;
-  for (const auto& spool : spools) {
+  for (std::size_t s = 0; s < spools.size(); ++s) {
+    const auto& spool = spools[s];
     npz_->begin(prefix + spool->name(), ScalarType::float32);
     in_pieces(rows, row_bytes(*spool), [&](std::int64_t row, std::int64_t count) {
       numbers.resize(static_cast<std::size_t>(count * spool->width()));
       spool->read(row, count, numbers.data());
+      look(s, input, segments, row, spool->width(), numbers);
       npz_->append<float>(numbers);
     });
     std::vector<std::int64_t> shape{rows};
@@ -137,6 +162,7 @@ void FeatureFile::add_lines(const AudioInput& input, const std::vector<Segment>&
     for (std::size_t s = 0; s < spools.size(); ++s) {
       numbers[s].resize(static_cast<std::size_t>(count * spools[s]->width()));
       spools[s]->read(row, count, numbers[s].data());
+      look(s, input, segments, row, spools[s]->width(), numbers[s]);
     }
     for (std::int64_t i = 0; i < count; ++i) {
       if (several) put("{},", quoted(input.path));

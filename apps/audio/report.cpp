@@ -48,6 +48,12 @@ std::string to_json(const AudioReport& r) {
   }
   out["empty_mel_bands"] = r.bands.empty;
   out["mel_bands_above_half_rate"] = r.bands.above;
+  out["not_finite"] = nlohmann::ordered_json::array();
+  for (const NotFinite& of : r.not_finite)
+    out["not_finite"].push_back({{"feature", name_of(of.feature)},
+                                 {"values", of.values},
+                                 {"file", of.file},
+                                 {"first_time", of.first_time}});
   add_run(out, summary(r));
   out["times_real_time"] = times_real_time(r);
   add_files_and_stages(out, summary(r), r.unchecked, r.request.out);
@@ -65,6 +71,10 @@ std::string to_text(const AudioReport& r) {
                          counted(r.request.options.frame_length, "sample"), r.request.options.hop_length)
            : fmt::format("{} of {}", counted(r.windows, "segment"), r.request.segments));
   line("Features", fmt::format("{}", fmt::join(names_of(r.request.wanted), ", ")));
+  for (const NotFinite& of : r.not_finite)
+    line("", fmt::format("{} of {} {} infinite or NaN, the first at {:.6g} s{}: samples are too large",
+                         counted(of.values, "value"), name_of(of.feature), of.values == 1 ? "is" : "are",
+                         of.first_time, r.files > 1 ? " of " + of.file : ""));
   const auto bands = [](std::int64_t count, const char* one, const char* several) {
     return fmt::format("{} {}", counted(count, "mel band"), count == 1 ? one : several);
   };

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "apps/audio/feature_file.h"
 #include "apps/audio/request.h"
 #include "apps/audio/tables.h"
 #include "apps/common/repeated_run.h"
@@ -17,8 +18,9 @@ struct AudioReport {
   double audio_seconds = 0;         ///< how long all files play
   std::vector<std::int64_t> rates;  ///< samples a second, each once
   BandCounts bands;                 ///< the most of a file
-  std::int64_t memory = 0;          ///< the bound
-  double open_seconds = 0;          ///< looking at all inputs
+  std::vector<NotFinite> not_finite;
+  std::int64_t memory = 0;  ///< the bound
+  double open_seconds = 0;  ///< looking at all inputs
   double total_seconds = 0;
   RepeatedRun runs;                    ///< over all files
   std::vector<std::string> unchecked;  ///< files that were read and carry no checksum

@@ -1,11 +1,11 @@
 #include "apps/audio/signal_source.h"
 
 #include <algorithm>
-#include <bit>
 #include <memory>
 
 #include <fmt/format.h>
 
+#include "apps/audio/finite.h"
 #include "apps/common/quantities.h"
 
 namespace anabranch::apps {
@@ -21,10 +21,9 @@ std::shared_ptr<const void> offsets_of_blocks(std::int64_t items, std::int64_t b
 
 /// `count` where all are finite.
 std::int64_t first_not_finite(const float* samples, std::int64_t count) {
-  const auto is_not = [](float v) { return (std::bit_cast<std::uint32_t>(v) & 0x7f800000U) == 0x7f800000U; };
   std::uint32_t any = 0;
-  for (std::int64_t i = 0; i < count; ++i) any |= is_not(samples[i]) ? 1U : 0U;
-  return any == 0 ? count : std::find_if(samples, samples + count, is_not) - samples;
+  for (std::int64_t i = 0; i < count; ++i) any |= is_finite(samples[i]) ? 0U : 1U;
+  return any == 0 ? count : std::find_if_not(samples, samples + count, is_finite) - samples;
 }
 
 }  // namespace

@@ -359,11 +359,12 @@ TEST_CASE("audio: what it says") {
         "threads",      "scheduler",       "memory",        "peak_bytes",      "peak_resident_bytes",
         "seconds",      "times_real_time", "kernels",       "result",          "trace",
         "report",       "stages",          "chunks",        "chunk_items",     "utilisation",
-        "repeats",      "unchecked"})
+        "repeats",      "unchecked",       "not_finite"})
     CHECK(report.contains(key));
   for (const char* key : {"total", "open", "front", "compile", "run", "read", "compute", "write"})
     CHECK(report["seconds"].contains(key));
   CHECK(report["unchecked"] == report["inputs"]);
+  CHECK(report["not_finite"].empty());
   // Runs are over all files, the rest of the last one's stream.
   io_test::write_file(dir / "b.wav", wav(audio_signal(2'205, 9)));
   const Arguments two{"audio", dir / "a.wav", dir / "b.wav", "--out", dir / "f.npz", "--repeat", "3"};
@@ -410,6 +411,43 @@ TEST_CASE("audio: what it says") {
   const auto bands = command(with(above("20000"), {"--json"})).json();
   CHECK(bands["empty_mel_bands"] == 2);
   CHECK(bands["mel_bands_above_half_rate"] == 4);
+}
+
+TEST_CASE("audio: values that are not finite are counted") {
+  const TemporaryDirectory dir;
+  io_test::write_file(dir / "a.wav", wav(audio_signal(4000, 1)));
+  std::vector<float> samples(4000, 0.5F);
+  for (std::size_t i = 2000; i < 2100; ++i)
+    samples[i] = i % 2 == 0 ? 1e30F : -1e30F;  // whose squares are beyond floats
+  io_test::write_file(dir / "b.wav", wav(samples));
+  const Arguments base{
+      "audio",          dir / "b.wav", "--features",   "rms,zero_crossing_rate,melspectrogram",
+      "--frame-length", "512",         "--hop-length", "500",
+      "--center",       "false",       "--n-mels",     "16"};
+  const Outcome o = command(with(base, {"--out", dir / "f.npz"}));
+  REQUIRE(o.status == 0);
+  // Windows 3 and 4 have such samples.
+  CHECK(
+      o.out.find("2 values of rms are infinite or NaN, the first at 0.0680272 s: samples are too large\n") !=
+      std::string::npos);
+  CHECK(o.out.find("of zero_crossing_rate") == std::string::npos);
+  std::int64_t bands = 0;
+  for (const double value : npz_arrays(io_test::read_file(dir / "f.npz")).at("melspectrogram").values)
+    bands += std::isfinite(value) ? 0 : 1;
+  CHECK(bands > 16);
+  CHECK(o.out.find(std::to_string(bands) +
+                   " values of melspectrogram are infinite or NaN, the first at 0.0680272 s") !=
+        std::string::npos);
+  const auto of_csv = command(with(base, {"--out", dir / "f.csv", "--json", "--repeat", "2", dir / "a.wav"}))
+                          .json()["not_finite"];
+  REQUIRE(of_csv.size() == 2);
+  CHECK(of_csv[0] ==
+        nlohmann::json{
+            {"feature", "rms"}, {"values", 2}, {"file", dir / "b.wav"}, {"first_time", 1500 / 22050.0}});
+  CHECK(of_csv[1]["values"] == bands);
+  const Outcome both =
+      command({"audio", dir / "a.wav", dir / "b.wav", "--features", "rms", "--out", dir / "f.csv"});
+  CHECK(both.out.find(" s of " + dir / "b.wav" + ": samples are too large\n") != std::string::npos);
 }
 
 TEST_CASE("audio: a signal stops it between segments that are hours apart") {
