@@ -255,7 +255,7 @@ TEST_CASE("audio: inputs of one name but for the extension are lines of a .csv f
 TEST_CASE("audio: segments in seconds; a CSV file of them") {
   const TemporaryDirectory dir;
   io_test::write_file(dir / "a.wav", wav(audio_signal(9000, 5), 1, 8000));
-  io_test::write_file(dir / "samples", "8,80\n4000\t800\n\n# nothing\n8200;800\r\n");
+  io_test::write_file(dir / "samples", "8,80\n4000\t800\n\n# nothing\n8200, 800\r\n");
   io_test::write_file(dir / "seconds", "0.001 0.01\n0.50001 0.1\n1.025 0.1");
   const Arguments base{"audio", dir / "a.wav", "--features", "mean,lpc", "--lpc-order", "1", "--segments"};
   REQUIRE(command(with(base, {dir / "samples", "--out", dir / "a.csv"})).status == 0);
