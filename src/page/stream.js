@@ -21,21 +21,19 @@ const streamFacts = stage => facts([
   ],
   [
     'time',
-    `${time(stage.seconds.wall)} by the clock; ${
-        stage.in_pieces ? 'of all threads together: ' : ''}reading ${
+    `${time(stage.seconds.wall)} by the clock; ${stage.in_pieces ? 'of all threads together: ' : ''}reading ${
         time(stage.seconds.read)}, for which computing waited ${time(stage.seconds.wait)}; ` +
         `computing ${time(stage.seconds.compute)}; writing ${time(stage.seconds.write)}`
   ],
   ['threads', `${percent(stage.utilisation)} of their time computing`],
   [
     'sizes of chunks',
-    stage.chunks === 0 ?
-        null :
-        [
-          range(stage.chunk_items, count, 'item'), range(stage.chunk_work, count, 'element'),
-          stage.chunk_bytes.max > 0 ? range(stage.chunk_bytes, memory, '') : null
-        ].filter(text => text !== null)
-            .join('; ')
+    stage.chunks === 0 ? null :
+                         [
+                           range(stage.chunk_items, count, 'item'), range(stage.chunk_work, count, 'element'),
+                           stage.chunk_bytes.max > 0 ? range(stage.chunk_bytes, memory, '') : null
+                         ].filter(text => text !== null)
+                             .join('; ')
   ],
   [
     stage.in_pieces ? 'read or computed at once' : 'in flight',
