@@ -53,7 +53,6 @@ struct Piece {
   };
   int64_t index = 0;
   State state = State::working;
-  int64_t taken_ns = 0;  // what taking it took
   ChunkTimes record{};
 };
 
@@ -232,6 +231,8 @@ class Run : public std::enable_shared_from_this<Run> {
     record.slot = slot;
     taking_ = true;
     const int64_t begin_ns = meter_.now_ns();
+    count_waiting(begin_ns);
+    ++reading_;
     lock.unlock();
     std::optional<ChunkSize> size;
     const Outcome outcome = attempt([&] {
@@ -240,7 +241,10 @@ class Run : public std::enable_shared_from_this<Run> {
     });
     lock = locked();
     taking_ = false;
-    piece.taken_ns = meter_.now_ns() - begin_ns;
+    const int64_t end_ns = meter_.now_ns();
+    count_waiting(end_ns);
+    --reading_;
+    record.taken_ns = end_ns - begin_ns;
     if (!outcome.error && size) {
       record.size = *size;
       record.in_flight = ++held_;
@@ -384,13 +388,12 @@ class Run : public std::enable_shared_from_this<Run> {
   void report(Piece& piece) {
     ChunkTimes& record = piece.record;
     record.chunk = committed_++;
-    plan_.observe({.size = record.size,
-                   .target = record.decision.target,
-                   .ns = {.read = piece.taken_ns + record.read.length(),
-                          .compute = record.compute_ns(),
-                          .write = record.write.length()},
-                   .utilisation = record.utilisation,
-                   .array_bytes = phases_.array_bytes ? phases_.array_bytes(record.slot) : 0});
+    plan_.observe(
+        {.size = record.size,
+         .target = record.decision.target,
+         .ns = {.read = record.read_ns(), .compute = record.compute_ns(), .write = record.write.length()},
+         .utilisation = record.utilisation,
+         .array_bytes = phases_.array_bytes ? phases_.array_bytes(record.slot) : 0});
     trace_.add(record);
   }
 

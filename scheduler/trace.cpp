@@ -44,7 +44,7 @@ void Trace::add(ChunkTimes record) {
   sum.least = sum.chunks == 0 ? size : each(sum.least, size, least_of);
   sum.most = each(sum.most, size, most_of);
   sum.total = each(sum.total, size, sum_of);
-  sum.phase_ns.read += record.read.length();
+  sum.phase_ns.read += record.read_ns();
   sum.phase_ns.wait += record.wait_ns;
   sum.phase_ns.compute += record.compute_ns();
   sum.phase_ns.write += record.write.length();

@@ -45,10 +45,12 @@ struct ChunkTimes {
   Decision decision{};  ///< what it was read with
   Span read{}, compute{}, write{};
   int64_t wait_ns = 0;
+  int64_t taken_ns = 0;  ///< of a piece: taking it from its source, which may have read it for that
   int64_t aside_ns = 0;  ///< of its compute phase, in which it was not computed (busy.h)
   double utilisation = 0;
   MemoryUse memory{};
 
+  int64_t read_ns() const noexcept { return taken_ns + read.length(); }
   int64_t compute_ns() const noexcept { return std::max<int64_t>(compute.length() - aside_ns, 0); }
 };
 

@@ -47,7 +47,7 @@ ChunkRecord told(const ChunkTimes& times, std::int64_t begin_ns) {
   out.bytes_so_far = times.so_far.bytes;
   out.begin = seconds(times.read.begin_ns - begin_ns);
   out.end = seconds(std::max(times.compute.end_ns, times.write.end_ns) - begin_ns);
-  out.read_seconds = seconds(times.read.length());
+  out.read_seconds = seconds(times.read_ns());
   out.compute_seconds = seconds(times.compute_ns());
   out.write_seconds = seconds(times.write.length());
   out.wait_seconds = seconds(times.wait_ns);
