@@ -231,8 +231,7 @@ class Run : public std::enable_shared_from_this<Run> {
     record.slot = slot;
     taking_ = true;
     const int64_t begin_ns = meter_.now_ns();
-    count_waiting(begin_ns);
-    ++reading_;
+    enter(reading_, begin_ns);
     lock.unlock();
     std::optional<ChunkSize> size;
     const Outcome outcome = attempt([&] {
@@ -242,8 +241,7 @@ class Run : public std::enable_shared_from_this<Run> {
     lock = locked();
     taking_ = false;
     const int64_t end_ns = meter_.now_ns();
-    count_waiting(end_ns);
-    --reading_;
+    leave(reading_, end_ns);
     record.taken_ns = end_ns - begin_ns;
     if (!outcome.error && size) {
       record.size = *size;
@@ -288,7 +286,7 @@ class Run : public std::enable_shared_from_this<Run> {
     const WorkMark begin = mark();
     ChunkSize size;
     const Outcome outcome =
-        timed(lock, record.read, reading_, io_, [&] { size = phases_.read(record.slot); });
+        timed(lock, record.read, &reading_, io_, [&] { size = phases_.read(record.slot); });
     record.wait_ns = std::exchange(waited_ns_, 0);
     if (outcome.error) {
       fail(piece.index, outcome.error);
@@ -336,7 +334,7 @@ class Run : public std::enable_shared_from_this<Run> {
     const bool in_line = working_ >= executor_.concurrency() && !is_large(piece.record);
     Computed computed = Computed::whole;
     const int64_t aside_before_ns = time_aside_ns();
-    const Outcome outcome = timed(lock, piece.record.compute, computing_, meter_.compute_meter(), [&] {
+    const Outcome outcome = timed(lock, piece.record.compute, &computing_, meter_.compute_meter(), [&] {
       const LoopsInLine loops(in_line);
       computed = phases_.compute(piece.record.slot, alone);
     });
@@ -380,7 +378,7 @@ class Run : public std::enable_shared_from_this<Run> {
 
   void commit(Lock& lock, Piece& piece) {
     ChunkTimes& record = piece.record;
-    Outcome outcome = timed(lock, record.write, writing_, io_, [&] { phases_.commit(record.slot); });
+    Outcome outcome = timed(lock, record.write, nullptr, io_, [&] { phases_.commit(record.slot); });
     if (!outcome.error) outcome = attempt([&] { report(piece); });
     if (outcome.error) fail(piece.index, outcome.error);
   }
@@ -399,12 +397,11 @@ class Run : public std::enable_shared_from_this<Run> {
 
   // --- time
 
-  /// Of a phase that `threads` are in, which `busy` counts.
+  // `threads` counts those that read or compute; null: this does neither.
   template <class F>
-  Outcome timed(Lock& lock, Span& span, int& threads, BusyMeter& busy, F&& callback) {
+  Outcome timed(Lock& lock, Span& span, int* threads, BusyMeter& busy, F&& callback) {
     span = meter_.stamp();
-    count_waiting(span.begin_ns);
-    ++threads;
+    if (threads) enter(*threads, span.begin_ns);
     lock.unlock();
     const Outcome outcome = attempt([&] {
       const BusySpan counted(&busy);
@@ -412,11 +409,18 @@ class Run : public std::enable_shared_from_this<Run> {
     });
     lock = locked();
     span.end_ns = meter_.now_ns();
-    count_waiting(span.end_ns);
-    --threads;
+    if (threads) leave(*threads, span.end_ns);
     return outcome;
   }
 
+  void enter(int& threads, int64_t now_ns) {
+    count_waiting(now_ns);
+    ++threads;
+  }
+  void leave(int& threads, int64_t now_ns) {
+    count_waiting(now_ns);
+    --threads;
+  }
   // While nothing is computed because it is still being read.
   void count_waiting(int64_t now_ns) {
     if (reading_ > 0 && computing_ == 0) waited_ns_ += now_ns - waiting_from_ns_;
@@ -483,8 +487,8 @@ class Run : public std::enable_shared_from_this<Run> {
   int64_t failed_at_ = never;
   std::exception_ptr error_;
   int64_t had_ns_ = 0, counted_to_ns_ = 0;
-  int reading_ = 0, computing_ = 0, writing_ = 0;  // threads
-  int64_t waited_ns_ = 0, waiting_from_ns_ = 0;    // not yet told of any piece; counted up to then
+  int reading_ = 0, computing_ = 0;              // threads; taking is reading
+  int64_t waited_ns_ = 0, waiting_from_ns_ = 0;  // not yet told of any piece; counted up to then
 };
 
 void check(const PiecePhases& phases, const PipelineOptions& options) {

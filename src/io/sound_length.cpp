@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "counted.h"
 #include "little_endian.h"
 
 namespace anabranch::io::detail {
@@ -39,9 +40,9 @@ T number_at(std::string_view bytes, std::size_t at, bool big_endian) {
 void check_part(const ReadFile& file, const std::string& part, std::int64_t at, std::uint64_t bytes,
                 std::int64_t left) {
   if (bytes > static_cast<std::uint64_t>(left))
-    throw DataError(fmt::format(
-        "{}: {} at byte {} has {} {}, but the file ends {} {} behind its beginning: it is cut off",
-        file.name(), part, at, bytes, bytes == 1 ? "byte" : "bytes", left, left == 1 ? "byte" : "bytes"));
+    throw DataError(
+        fmt::format("{}: {} at byte {} has {} {}, but the file ends {} behind its beginning: it is cut off",
+                    file.name(), part, at, bytes, bytes == 1 ? "byte" : "bytes", counted(left, "byte")));
 }
 
 // ---- Chunks: an identifier, a size, so many bytes, and what fills them up ------------------------------------

@@ -37,8 +37,8 @@ bool StageRun::runs_in_pieces() const {
   return input_.in_pieces() || (input_.gains_in_pieces() && results_.known_places() && !results_.writes());
 }
 
-/// Of what the bound leaves: less a part for intermediate arrays, for results whose size is not known yet, or that are joined, and for
-/// copies in flight.
+/// Of what the bound leaves: less a part for intermediate arrays, for results whose size is not known yet or that are
+/// joined, and for copies in flight.
 std::int64_t StageRun::memory_for_chunks() const {
   std::int64_t left = context_.budget.available();
   if (input_.has_intermediates()) left /= 2;
