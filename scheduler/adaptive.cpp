@@ -126,6 +126,7 @@ void AdaptiveController::learn(const Observation& seen) {
   const bool jumped = chunk_.add(work, phase_cost(config_, seen.ns) + overhead_ns_, importance);
   if (jumped) settled_ = false;
 
+  one_item_ = seen.size.items == 1 ? work : 0;
   largest_seen_ = std::max(work, largest_seen_ * 0.99);
   const double bytes = static_cast<double>(seen.size.bytes) / work;
   bytes_per_work_ = std::max(bytes, bytes_per_work_ * 0.95 + bytes * 0.05);
@@ -134,7 +135,11 @@ void AdaptiveController::learn(const Observation& seen) {
   memory_ceiling_ = std::min(memory_ceiling_ * 1.01, unbounded);
 }
 
-void AdaptiveController::decide() { adopt(cap(wish())); }
+void AdaptiveController::decide() {
+  const Wish wish = cap(this->wish());
+  const bool cannot_be_tried = wish.reason == Reason::explore && wish.work < one_item_;
+  adopt(cannot_be_tried ? Wish{one_item_, Reason::one_item} : wish);
+}
 
 AdaptiveController::Wish AdaptiveController::wish() {
   if (settled_ && std::abs(chunk_.level() - level_when_settled_) >
@@ -164,8 +169,10 @@ AdaptiveController::Wish AdaptiveController::explore() const {
   if (seen_once_ && !learned_once_) return {known, Reason::explore};
   const Wish larger = cap({(learned_once_ ? regrowth : growth) * known, Reason::explore});
   if (larger.work >= regrowth * known || known <= regrowth) return {larger.work, Reason::explore};
-  // An old measurement is worth more than a trial of a size that is too small.
-  return {learned_once_ ? std::min(larger.work, work_) : known / regrowth, Reason::explore};
+  // Larger ones that failed for lack of memory may be tried again soon: until then an old measurement is worth more than
+  // a trial of a size that is too small.
+  const bool soon = learned_once_ && memory_ceiling_ < regrowth * known;
+  return {soon ? std::min(larger.work, work_) : known / regrowth, Reason::explore};
 }
 
 AdaptiveController::Wish AdaptiveController::affordable(double share) const {

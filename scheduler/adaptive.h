@@ -60,6 +60,7 @@ class AdaptiveController final : public Controller {
   double bytes_per_work_ = 0;   ///< upper envelope
   double arrays_per_work_ = 0;  ///< the same, of arrays between items and results
   double memory_ceiling_;       ///< in work, after a chunk failed
+  double one_item_ = 0;         ///< work of the last chunk, if that was one item
   double largest_seen_ = 0;
 };
 

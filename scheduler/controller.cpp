@@ -118,6 +118,8 @@ const char* to_string(Reason reason) noexcept {
       return "time per item unchanged";
     case Reason::explore:
       return "exploring sizes";
+    case Reason::one_item:
+      return "one item is a chunk";
     case Reason::fixed_cost:
       return "fixed cost at its share";
     case Reason::source_bound:
@@ -162,6 +164,9 @@ const char* meaning_of(Reason reason) noexcept {
       return "An item took as long as before, within 3 %, so chunks stay as they are.";
     case Reason::explore:
       return "The model of what a chunk costs needs measurements of chunks of other sizes.";
+    case Reason::one_item:
+      return "A chunk is one item, which takes so long that larger chunks are not tried; there are no "
+             "smaller ones.";
     case Reason::fixed_cost:
       return "What each chunk costs, however small it is, is down to its share: larger ones would gain "
              "nothing.";

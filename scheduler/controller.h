@@ -39,6 +39,7 @@ enum class Reason {
   cost_rises,      ///< paper: time per item rose: shrink
   cost_equal,      ///< paper: time per item equal within 3 %
   explore,         ///< adaptive: the cost model needs other sizes
+  one_item,        ///< adaptive: it would, but one item is larger than what may be tried
   fixed_cost,      ///< adaptive: fixed costs are down to their share at this size
   source_bound,    ///< adaptive: reading is the bottleneck; a larger chunk would gain nothing
   sink_bound,      ///< adaptive: writing is the bottleneck

@@ -8,7 +8,7 @@ packages=(
   llvm-19-dev libzstd-dev libtbb-dev libfmt-dev zlib1g-dev libisal-dev libsndfile1-dev robin-map-dev libxxhash-dev libjs-dygraphs   # the library; LLVM needs and only recommends zstd
   libcli11-dev nlohmann-json3-dev                         # the command
   catch2 libbenchmark-dev libeigen3-dev libmpfr-dev       # tests and benchmarks
-  clang-format-19 clang-tidy-19                           # checks
+  clang-format-19 clang-tidy-19 python3                   # checks
 )
 [ "${1:-}" != --browser ] || packages+=(chromium)
 

@@ -34,7 +34,8 @@ std::int64_t group_memory() { return memory_of_group(); }
 std::int64_t set_group_memory(std::int64_t bytes) { return memory_of_group().exchange(bytes); }
 
 CompiledRun::CompiledRun(ProgramImpl& program, const std::vector<runtime::HostArray>& arguments,
-                         const RunOptions& options, RunLog& log, std::span<const runtime::HostArray> into)
+                         const RunOptions& options, RunLog& log, std::span<const runtime::HostArray> into,
+                         ResultsIn results)
     : choice_(runtime::choose_backend(options.backend, program.compiled().plan, arguments, options.threads)),
       executor_(program.executor(runtime::threads_of(choice_, options.threads))),
       budget_(limit_of(options, program.compiled().plan)),
@@ -49,11 +50,14 @@ CompiledRun::CompiledRun(ProgramImpl& program, const std::vector<runtime::HostAr
                .record = &log.record(),
                .trace = log.trace(),
                .into = into,
+               .keeps_results = results == ResultsIn::device,
                .sizes = &program.result_sizes(),
                .learned = &program.learned_chunks(),
                .sinks = &sinks_} {
-  if (options.memory > 0) bounded_.emplace(runtime::MemoryPool::of_process());
-  if (!budget_.unlimited()) context_.report->memory_bound = budget_.limit();
+  if (!budget_.unlimited()) {
+    bounded_.emplace(runtime::MemoryPool::of_process());
+    context_.report->memory_bound = budget_.limit();
+  }
   backend_ = runtime::make_backend(choice_, context_, program.kernels(), program.options().caches);
   backend_->prepare();
   context_.chunk_memory = backend_->chunk_memory();

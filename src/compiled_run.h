@@ -18,7 +18,8 @@ class CompiledRun {
  public:
   /// `arguments`: of the program. `into`: memory that the caller gives for the results, one array for each, or none.
   CompiledRun(ProgramImpl& program, const std::vector<runtime::HostArray>& arguments,
-              const RunOptions& options, RunLog& log, std::span<const runtime::HostArray> into);
+              const RunOptions& options, RunLog& log, std::span<const runtime::HostArray> into,
+              ResultsIn results = ResultsIn::host);
   /// Of a run that has failed, too, what it did is told.
   ~CompiledRun();
 

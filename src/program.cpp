@@ -132,14 +132,15 @@ Arrays run_interpreted(ProgramImpl& program, const Arrays& arguments, const RunO
                        const Arrays& into) {
   log.report().backend = "interpreter";
   log.report().threads = 1;
+  for (const auto& argument : arguments) bring_home(*argument);
   return run_interpreter(program.compiled(), arguments, options, into);
 }
 
 Arrays run_compiled(ProgramImpl& program, const Arrays& arguments, const RunOptions& options, RunLog& log,
-                    const Arrays& into) {
+                    const Arrays& into, ResultsIn results_in) {
   Arrays results;
   with_public_errors([&] {
-    CompiledRun run(program, arguments, options, log, into);
+    CompiledRun run(program, arguments, options, log, into, results_in);
     results = runtime::execute(run.context(), run.backend(), arguments);
     run.conclude();
   });
@@ -149,7 +150,7 @@ Arrays run_compiled(ProgramImpl& program, const Arrays& arguments, const RunOpti
 }  // namespace
 
 Arrays run(ProgramImpl& program, const Arrays& arguments, const RunOptions& options, RunReport* report,
-           const Arrays& into) {
+           const Arrays& into, ResultsIn results_in) {
   check(options);
   check_files(program.compiled(), options);
   program.require(options.require);
@@ -160,7 +161,7 @@ Arrays run(ProgramImpl& program, const Arrays& arguments, const RunOptions& opti
   try {
     results = options.backend == Backend::interpreter
                   ? run_interpreted(program, arguments, options, log, into)
-                  : run_compiled(program, arguments, options, log, into);
+                  : run_compiled(program, arguments, options, log, into, results_in);
     log.finish();
   } catch (...) {
     log.fail(std::current_exception());

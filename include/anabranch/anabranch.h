@@ -10,6 +10,7 @@
 #include <anabranch/complex_mathematics.h>
 #include <anabranch/control.h>
 #include <anabranch/conversion.h>
+#include <anabranch/device_array.h>
 #include <anabranch/elementwise.h>
 #include <anabranch/error.h>
 #include <anabranch/exp.h>
@@ -34,6 +35,7 @@
 #include <anabranch/segments.h>
 #include <anabranch/seq.h>
 #include <anabranch/seq_items.h>
+#include <anabranch/seq_ragged.h>
 #include <anabranch/seq_state.h>
 #include <anabranch/sink.h>
 #include <anabranch/sort.h>

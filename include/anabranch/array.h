@@ -26,6 +26,9 @@ namespace anabranch {
 
 namespace detail {
 
+/// Where else the elements of an array are: on a GPU, between runs (DeviceArray).
+class Residence;
+
 /// An Array with its types forgotten. `buffers[c]` points at the elements of component c and owns (or shares
 /// the owner of) them.
 struct ArrayData {
@@ -34,6 +37,7 @@ struct ArrayData {
   std::vector<std::shared_ptr<void>> buffers;
   std::int64_t room = 0;  ///< elements that each buffer holds, where these are more than the extents say
   bool writable = true;   ///< false: a view of constants
+  std::shared_ptr<Residence> residence{};  ///< null: nowhere else
 
   std::int64_t size() const;  ///< product of the extents
   std::int64_t capacity() const { return room > size() ? room : size(); }

@@ -3,11 +3,15 @@
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <tuple>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <anabranch/acc.h>
+#include <anabranch/device_array.h>
 #include <anabranch/run_options.h>
 #include <anabranch/run_report.h>
 #include <anabranch/seq.h>
@@ -22,26 +26,62 @@ struct ResultOf;
 template <class A>
 struct ResultOf<Acc<A>> {
   using type = A;
-  static Handles handles(const Acc<A>& a) { return {a.handle()}; }
-  static A wrap(const std::vector<std::shared_ptr<ArrayData>>& arrays) { return A(arrays[0]); }
   using References = A&;
+  static constexpr std::size_t arrays = 1;
+  static Handles handles(const Acc<A>& a) { return {a.handle()}; }
+  static A wrap(std::span<const std::shared_ptr<ArrayData>> results) { return A(results[0]); }
+  using OnDevice = DeviceArray<A>;
+  static OnDevice wrap_on_device(std::span<const std::shared_ptr<ArrayData>> results) {
+    return OnDevice(results[0]);
+  }
   static std::vector<std::shared_ptr<ArrayData>> memory(const A& into) { return {into.erased()}; }
 };
-template <class... As>
-struct ResultOf<std::tuple<Acc<As>...>> {
-  using type = std::tuple<As...>;
-  using References = std::tuple<As&...>;
+template <class... Rs>
+  requires(requires { typename ResultOf<Rs>::type; } && ...)
+struct ResultOf<std::tuple<Rs...>> {
+  using type = std::tuple<typename ResultOf<Rs>::type...>;
+  using References = std::tuple<typename ResultOf<Rs>::References...>;
+  static constexpr std::size_t arrays = (ResultOf<Rs>::arrays + ... + 0);
+  static Handles handles(const std::tuple<Rs...>& t) {
+    return joined(t, []<class R>(const R& part) { return ResultOf<R>::handles(part); });
+  }
+  static type wrap(std::span<const std::shared_ptr<ArrayData>> results) {
+    const auto next = [at = std::size_t{0}, results]<class Of>(std::type_identity<Of>) mutable {
+      return Of::wrap(results.subspan(std::exchange(at, at + Of::arrays), Of::arrays));
+    };
+    return in_turn<type>(next);
+  }
+  using OnDevice = std::tuple<typename ResultOf<Rs>::OnDevice...>;
+  static OnDevice wrap_on_device(std::span<const std::shared_ptr<ArrayData>> results) {
+    const auto next = [at = std::size_t{0}, results]<class Of>(std::type_identity<Of>) mutable {
+      return Of::wrap_on_device(results.subspan(std::exchange(at, at + Of::arrays), Of::arrays));
+    };
+    return in_turn<OnDevice>(next);
+  }
   static std::vector<std::shared_ptr<ArrayData>> memory(const References& into) {
-    return std::apply([](const auto&... a) { return std::vector<std::shared_ptr<ArrayData>>{a.erased()...}; },
-                      into);
+    return std::apply(
+        [](const auto&... parts) {
+          std::vector<std::shared_ptr<ArrayData>> all;
+          (append(all, ResultOf<Rs>::memory(parts)), ...);
+          return all;
+        },
+        into);
   }
-  static Handles handles(const std::tuple<Acc<As>...>& t) {
-    return std::apply([](const auto&... a) { return Handles{a.handle()...}; }, t);
+
+ private:
+  template <class Tuple, class F>
+  static Tuple in_turn(F next) {
+    return Tuple{next(std::type_identity<ResultOf<Rs>>{})...};
   }
-  static type wrap(const std::vector<std::shared_ptr<ArrayData>>& arrays) {
-    return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return type{As(arrays[I])...};
-    }(std::index_sequence_for<As...>{});
+  template <class X>
+  static void append(std::vector<X>& all, std::vector<X> more) {
+    all.insert(all.end(), more.begin(), more.end());
+  }
+  template <class F>
+  static Handles joined(const std::tuple<Rs...>& t, F f) {
+    Handles all;
+    std::apply([&](const Rs&... parts) { (append(all, f(parts)), ...); }, t);
+    return all;
   }
 };
 
@@ -55,6 +95,7 @@ class Program {
   using Result = typename detail::ResultOf<R>::type;
   /// An Array&, or a std::tuple of them.
   using Into = typename detail::ResultOf<R>::References;
+  using OnDevice = typename detail::ResultOf<R>::OnDevice;
 
   /// Runs with these arguments. Throws RunError, DataError,
   /// IoError, ResourceError, Cancelled, or what a source throws.
@@ -63,6 +104,42 @@ class Program {
   Result run(const RunOptions& options, const Args&... args) const { return run(options, nullptr, args...); }
   Result run(const RunOptions& options, RunReport* report, const Args&... args) const {
     return detail::ResultOf<R>::wrap(detail::run(*impl_, {args.erased()...}, options, report));
+  }
+
+  /// The same with arguments of which some stay on the GPU.
+  template <class... Xs>
+    requires((detail::Passable<Xs, Args> && ...) && (detail::is_device_array<Xs> || ...))
+  Result operator()(const Xs&... args) const {
+    return run({}, nullptr, args...);
+  }
+  template <class... Xs>
+    requires((detail::Passable<Xs, Args> && ...) && (detail::is_device_array<Xs> || ...))
+  Result run(const Xs&... args) const {
+    return run({}, nullptr, args...);
+  }
+  template <class... Xs>
+    requires((detail::Passable<Xs, Args> && ...) && (detail::is_device_array<Xs> || ...))
+  Result run(const RunOptions& options, const Xs&... args) const {
+    return run(options, nullptr, args...);
+  }
+  template <class... Xs>
+    requires((detail::Passable<Xs, Args> && ...) && (detail::is_device_array<Xs> || ...))
+  Result run(const RunOptions& options, RunReport* report, const Xs&... args) const {
+    return detail::ResultOf<R>::wrap(detail::run(*impl_, {args.erased()...}, options, report));
+  }
+
+  /// Runs, with results that stay on the GPU if it has computed them: a DeviceArray, or a std::tuple of them (a Ragged comes to the
+  /// host). Arguments are Arrays or DeviceArrays.
+  template <class... Xs>
+    requires(sizeof...(Xs) == sizeof...(Args) && (detail::Passable<Xs, Args> && ...))
+  OnDevice run_on_device(const RunOptions& options, const Xs&... args) const {
+    return run_on_device(options, nullptr, args...);
+  }
+  template <class... Xs>
+    requires(sizeof...(Xs) == sizeof...(Args) && (detail::Passable<Xs, Args> && ...))
+  OnDevice run_on_device(const RunOptions& options, RunReport* report, const Xs&... args) const {
+    return detail::ResultOf<R>::wrap_on_device(
+        detail::run(*impl_, {args.erased()...}, options, report, {}, detail::ResultsIn::device));
   }
 
   /// Runs into memory the caller owns: the result takes the place of the elements of `results`, which gets

@@ -56,6 +56,9 @@ class ANABRANCH_API SinkPass {
   virtual void finish() = 0;
   /// Every sink of the run has finished, and the run has nothing more to do that could fail: puts the file in place.
   virtual void commit() = 0;
+  /// Another sink of the run could not put its file in place: takes back what `commit` did, as far as that can be done.
+  /// This pass may be one that has not committed, or whose `commit` threw.
+  virtual void undo() noexcept {}
   /// Bytes that it holds, at its beginning, for the memory bound.
   virtual std::int64_t resident_bytes() const { return 0; }
 };

@@ -33,7 +33,8 @@ class CsrPass final : public SinkPass {
     }
   }
   void finish() override { out_.finish(); }
-  void commit() override { out_.commit(); }
+  void commit() override { out_.commit_for_now(); }
+  void undo() noexcept override { out_.undo(); }
   std::int64_t resident_bytes() const override { return 3 * buffered_bytes; }
 
  private:

@@ -236,6 +236,11 @@ void CsrWriter::commit() {
   finish();
   sink_->file.guarded([&] { sink_->file.commit(); });
 }
+void CsrWriter::commit_for_now() {
+  finish();
+  sink_->file.guarded([&] { sink_->file.commit_for_now(); });
+}
+void CsrWriter::undo() noexcept { sink_->file.undo(); }
 std::int64_t CsrWriter::rows() const { return sink_->rows; }
 std::int64_t CsrWriter::nnz() const { return sink_->nnz; }
 

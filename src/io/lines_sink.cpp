@@ -39,8 +39,9 @@ class LinesPass final : public SinkPass {
     });
   }
   void commit() override {
-    file_.guarded([&] { file_.commit(); });
+    file_.guarded([&] { file_.commit_for_now(); });
   }
+  void undo() noexcept override { file_.undo(); }
   std::int64_t resident_bytes() const override { return buffered_bytes; }
 
  private:

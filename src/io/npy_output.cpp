@@ -45,5 +45,8 @@ void NpyOutput::complete(std::span<const std::int64_t> shape) {
 void NpyOutput::commit() {
   file_.guarded([&] { file_.commit(); });
 }
+void NpyOutput::commit_for_now() {
+  file_.guarded([&] { file_.commit_for_now(); });
+}
 
 }  // namespace anabranch::io::detail

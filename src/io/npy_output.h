@@ -27,6 +27,8 @@ class NpyOutput {
   /// Nothing more comes: it is on the disk, but not in place.
   void complete(std::span<const std::int64_t> shape);
   void commit();
+  void commit_for_now();
+  void undo() noexcept { file_.undo(); }
 
  private:
   std::int64_t element_bytes() const {

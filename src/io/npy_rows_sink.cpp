@@ -44,7 +44,8 @@ class NpyRowsPass final : public SinkPass {
     check_size(shape);
     out_.complete(shape);
   }
-  void commit() override { out_.commit(); }
+  void commit() override { out_.commit_for_now(); }
+  void undo() noexcept override { out_.undo(); }
   std::int64_t resident_bytes() const override { return buffered_bytes; }
 
  private:

@@ -43,8 +43,12 @@ class RaggedPass final : public SinkPass {
     offsets_.complete(offsets);
   }
   void commit() override {
-    values_.commit();
-    offsets_.commit();
+    values_.commit_for_now();
+    offsets_.commit_for_now();
+  }
+  void undo() noexcept override {
+    offsets_.undo();
+    values_.undo();
   }
   std::int64_t resident_bytes() const override { return 2 * buffered_bytes; }
 

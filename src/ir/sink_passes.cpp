@@ -22,6 +22,7 @@ class PlacedPass final : public SinkPass {
     at_place([&] { pass_->finish(); });
   }
   void commit() override { pass_->commit(); }
+  void undo() noexcept override { pass_->undo(); }
   std::int64_t resident_bytes() const override { return pass_->resident_bytes(); }
 
  private:
@@ -52,7 +53,12 @@ SinkPass& SinkPasses::begin(const std::shared_ptr<SinkBase>& sink, const SinkSta
 
 void SinkPasses::commit() {
   for (const Begun& each : begun_) each.pass->finish();
-  for (const Begun& each : begun_) each.pass->commit();
+  try {
+    for (const Begun& each : begun_) each.pass->commit();
+  } catch (...) {
+    for (auto each = begun_.rbegin(); each != begun_.rend(); ++each) each->pass->undo();
+    throw;
+  }
 }
 
 }  // namespace anabranch::ir

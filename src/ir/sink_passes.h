@@ -13,7 +13,7 @@ class SinkPasses {
  public:
   /// Begins one, which lives as long as this. ProgramError naming the place if the run writes to that sink already.
   SinkPass& begin(const std::shared_ptr<SinkBase>& sink, const SinkStart& start, const Place& place);
-  /// The run has nothing more to do that could fail.
+  /// The run has nothing more to do that could fail. All are in place then, or, where one throws, none.
   void commit();
 
  private:

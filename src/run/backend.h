@@ -2,11 +2,15 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include <anabranch/device_array.h>
+
 #include "plan/plan.h"
 #include "run/global_values.h"
+#include "run/residence.h"
 #include "run/sources.h"
 #include "run/stage_output.h"
 #include "scheduler/budget.h"
@@ -104,6 +108,14 @@ class RunBackend {
   virtual ChunkMemory chunk_memory() { return {}; }
   /// Compiles the plan's kernels, or begins to. Called once, before all else.
   virtual void prepare() = 0;
+  /// Arrays that are there before the run. Elements of some may be in a back end's memory (run/residence.h): one that does not
+  /// know of them brings them to the host.
+  virtual void take_inputs(std::span<const HostArray> inputs) {
+    for (const HostArray& input : inputs) detail::bring_home(*input);
+  }
+  /// Keeps an array of the global group, which the run gives as a result, in memory of its own; null: the host has it, or
+  /// is to fetch it.
+  virtual std::shared_ptr<detail::Residence> keep(const HostArray&) { return nullptr; }
   /// Computes what a kernel of the global group writes. In `values` is all that it reads, and for what it writes an
   /// array with its extents and its room.
   virtual void compute_global(const plan::KernelStep& step, GlobalValues& values) = 0;

@@ -88,6 +88,7 @@ struct RunContext {
   /// Memory that the caller gives for the results of the run, one array for each, or none: no source may give items
   /// that lie there, those of bodies neither.
   std::span<const HostArray> into{};
+  bool keeps_results = false;        ///< where the back end has computed them, if it can
   ResultSizes* sizes = nullptr;      ///< of the program's earlier runs; null: not kept
   LearnedChunks* learned = nullptr;  ///< likewise
   /// Sinks of this run that are not the library's (run/sinks.h): those that write elsewhere. Empty: all are.

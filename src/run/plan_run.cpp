@@ -95,6 +95,7 @@ PlanRun::PlanRun(RunContext& context, RunBackend& backend, const std::vector<Hos
   for (const HostArray& input : inputs_)
     for (ScalarType s : input->scalars) bytes += input->size() * static_cast<std::int64_t>(size_of(s));
   held_inputs_ = context.budget.reserve("inputs held whole", bytes);
+  backend.take_inputs(inputs_);
 }
 
 void PlanRun::run(std::size_t begin, std::size_t end) {
@@ -125,8 +126,22 @@ bool PlanRun::is_own(int number, const HostArray& array) const {
   return false;
 }
 
+/// Where the back end keeps it; else null.
+HostArray PlanRun::kept_result(int number) {
+  const HostArray& array = values_.place(number);
+  if (!is_own(number, array) || shares_memory(given_out_, array)) return nullptr;
+  auto residence = backend_.keep(array);
+  if (!residence) return nullptr;
+  auto kept = std::make_shared<detail::ArrayData>(*array);
+  kept->residence = std::move(residence);
+  given_out_.push_back(kept);
+  return kept;
+}
+
 HostArray PlanRun::result(std::size_t r) {
   const int number = context_.plan.results[r];
+  if (context_.keeps_results)
+    if (HostArray kept = kept_result(number)) return kept;
   const HostArray& array = values_.array(number);
   const HostArray given = into_.empty() ? nullptr : into_[r];
   const PlanArray& planned = context_.plan.global.arrays[static_cast<std::size_t>(number)];

@@ -45,6 +45,7 @@ class PlanRun {
   PlanRun(RunContext& context, RunBackend& backend, const std::vector<HostArray>& arguments, Inner);
 
   HostArray given_for(int array) const;
+  HostArray kept_result(int number);
   HostArray new_array(const ir::Scalars& scalars, std::vector<std::int64_t> extents, std::int64_t elements);
   std::shared_ptr<void> new_memory(std::int64_t bytes) const;
   bool is_own(int number, const HostArray& array) const;

@@ -50,11 +50,15 @@ TEST_CASE("random programs on the CPU (third part)") { check_programs(200, 100, 
 TEST_CASE("random programs on a simulated GPU") { check_programs(1000, 24, cuda); }
 TEST_CASE("random programs on the CPU and a simulated GPU") { check_programs(1024, 6, both); }
 
-TEST_CASE("many random programs on the CPU (first part)", "[.long]") { check_programs(100'000, 10'000, cpu); }
-TEST_CASE("many random programs on the CPU (second part)", "[.long]") {
-  check_programs(110'000, 10'000, cpu);
+// 20,000 programs on the CPU, an hour and a half of one core, and 400 on the simulated GPU, in parts.
+TEMPLATE_TEST_CASE_SIG("many random programs on the CPU from", "[.long]", ((int from), from), 100'000,
+                       102'000, 104'000, 106'000, 108'000, 110'000, 112'000, 114'000, 116'000, 118'000) {
+  check_programs(from, 2'000, cpu);
 }
-TEST_CASE("many random programs on a simulated GPU", "[.long]") { check_programs(200'000, 400, cuda); }
+TEMPLATE_TEST_CASE_SIG("many random programs on a simulated GPU from", "[.long]", ((int from), from), 200'000,
+                       200'100, 200'200, 200'300) {
+  check_programs(from, 100, cuda);
+}
 
 /// Some programs again: ANABRANCH_TEST_SEED=101385 test_oracle "[seed]", or 101385+100, a hundred from there on; on a
 /// simulated GPU with ANABRANCH_TEST_BACKEND=cuda.

@@ -73,6 +73,26 @@ TEST_CASE("adaptive finds the size on affine devices and stays") {
   }
 }
 
+TEST_CASE("adaptive does not look for sizes below that of an item") {
+  for (Simulation simulation : set_ups()) {
+    INFO("lag " << simulation.lag);
+    simulation.uniform_work = 65'536;
+    simulation.device.compute =
+        affine(20e3, 600);  // 40 ms an item: two of them are not tried before one is known
+    const auto history = simulation.run(40);
+    for (std::size_t step = 3; step < history.size(); ++step) {
+      CHECK(history[step].decision.reason == Reason::one_item);
+      CHECK(history[step].size.items == 1);
+    }
+    // Items that are smaller come together again, and tell what there is to know.
+    simulation.item_work = [](int64_t item) { return item < 20 ? 65'536 : 64; };
+    const auto changed = simulation.run(80);
+    CHECK(changed.back().size.items > 10);
+    CHECK(changed.back().decision.reason != Reason::one_item);
+    CHECK(changed.back().decision.reason != Reason::explore);
+  }
+}
+
 TEST_CASE("adaptive begins where an earlier run ended") {
   for (Simulation simulation : set_ups()) {
     INFO("lag " << simulation.lag);

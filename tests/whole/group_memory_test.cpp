@@ -7,6 +7,7 @@
 #include <anabranch/anabranch.h>
 
 #include "compiled_run.h"
+#include "run/memory.h"
 #include "run/resident_memory.h"
 #include "support/catch.h"
 
@@ -88,6 +89,8 @@ TEST_CASE("chunks of a stream stay within what the control group leaves") {
     CHECK(report.memory_bound >= 4 * mib);
     CHECK(report.memory_bound <= 60 * mib);
     CHECK(report.peak_bytes <= report.memory_bound);
+    // What lies idle counts against the group as well.
+    CHECK(runtime::MemoryPool::of_process().idle_bytes() <= runtime::MemoryPool::most_idle_in_bounded_runs);
   }
 }
 

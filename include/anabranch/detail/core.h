@@ -162,9 +162,12 @@ class ProgramImpl;
 
 /// Compiles closed array computations into one reusable program.
 ANABRANCH_API std::shared_ptr<ProgramImpl> compile(const Handles& results, const Handles& parameters);
+/// Where results are when a run has ended: on a GPU, if that has computed them, with a Residence each.
+enum class ResultsIn { host, device };
 ANABRANCH_API std::vector<std::shared_ptr<ArrayData>> run(
     ProgramImpl& program, const std::vector<std::shared_ptr<ArrayData>>& arguments, const RunOptions& options,
-    RunReport* report, const std::vector<std::shared_ptr<ArrayData>>& into = {});
+    RunReport* report, const std::vector<std::shared_ptr<ArrayData>>& into = {},
+    ResultsIn results = ResultsIn::host);
 ANABRANCH_API std::string explain(const ProgramImpl& program, Explain form = Explain::text);
 /// Throws ProgramError where the program is not as expected.
 ANABRANCH_API void require(const ProgramImpl& program, Expect expected);

@@ -74,6 +74,14 @@ void CudaBackend::prepare() {
   });
 }
 
+void CudaBackend::take_inputs(std::span<const HostArray> inputs) {
+  on_device(*device_, [&] { run_->take_inputs(inputs); });
+}
+
+std::shared_ptr<detail::Residence> CudaBackend::keep(const HostArray& array) {
+  return on_device(*device_, [&] { return run_->keep(array); });
+}
+
 void CudaBackend::compute_global(const plan::KernelStep& step, GlobalValues& values) {
   on_device(*device_, [&] { run_->launch_global(step, values); });
 }

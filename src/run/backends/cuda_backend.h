@@ -24,6 +24,8 @@ class CudaBackend final : public RunBackend {
   /// Page-locked: copies to the GPU need no staging.
   ChunkMemory chunk_memory() override;
   void prepare() override;
+  void take_inputs(std::span<const HostArray> inputs) override;
+  std::shared_ptr<detail::Residence> keep(const HostArray& array) override;
   void compute_global(const plan::KernelStep& step, GlobalValues& values) override;
   bool rearrange_global(const plan::RearrangeStep& step, GlobalValues& values) override;
   void fetch(const HostArray& array) override;

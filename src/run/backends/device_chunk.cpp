@@ -109,11 +109,13 @@ cuda::Address DeviceChunk::add_component(std::size_t number, const char* what) {
   const std::size_t component = arrays_[number].size();
   const std::int64_t width = bytes_per(array.type.scalars[component]);
   const plan::ArrayPart part = array.in_place_of.empty() ? plan::ArrayPart() : array.in_place_of[component];
-  blocks_of_[number].push_back(
-      part.array < 0
-          ? memory_.take(what, elements(static_cast<int>(number)) * width)
-          : std::move(
-                blocks_of_[static_cast<std::size_t>(part.array)][static_cast<std::size_t>(part.component)]));
+  DeviceMemory memory;
+  if (part.array >= 0)
+    memory =
+        std::move(blocks_of_[static_cast<std::size_t>(part.array)][static_cast<std::size_t>(part.component)]);
+  // What stays on the device when the run has ended is not overwritten.
+  if (memory.address() == 0) memory = memory_.take(what, elements(static_cast<int>(number)) * width);
+  blocks_of_[number].push_back(std::move(memory));
   const cuda::Address at = blocks_of_[number].back().address();
   arrays_[number].push_back(at - static_cast<cuda::Address>(first_of(array) * width));
   return at;
@@ -143,14 +145,23 @@ void DeviceChunk::bind_source() {
       }
       const std::int64_t width = bytes_per(array.type.scalars[c]);
       const auto* data = static_cast<const std::byte*>(chunk.data[c].get());
+      const auto is_resident = [&](std::int64_t first, std::int64_t count) {
+        const cuda::Address at = run_.resident(data + first * width, count * width);
+        if (at == 0) return false;
+        blocks_of_[a].emplace_back();
+        arrays_[a].push_back(at - static_cast<cuda::Address>(first * width));
+        return true;
+      };
       if (array.overlap) {
         const ItemRange there = stretch(chunk, *item_infos_[static_cast<std::size_t>(array.index)], items(0));
+        if (is_resident(there.begin, there.items())) continue;
         blocks_of_[a].push_back(memory_.take("chunks", there.items() * width));
         const cuda::Address at = blocks_of_[a].back().address();
         arrays_[a].push_back(at - static_cast<cuda::Address>(there.begin * width));
         upload_later(at, data + there.begin * width, there.items() * width);
         continue;
       }
+      if (data && is_resident(first_of(array), elements(static_cast<int>(a)))) continue;
       const std::int64_t bytes = elements(static_cast<int>(a)) * width;
       upload_later(add_component(a, "chunks"), data ? data + first_of(array) * width : nullptr, bytes);
     }
@@ -649,7 +660,10 @@ void DeviceChunk::download() {
     const PlanArray& array = stage_.group.arrays[n];
     for (std::size_t c = 0; c < array.type.scalars.size(); ++c) {
       const std::int64_t size = elements(stage_.results[r]) * bytes_per(array.type.scalars[c]);
-      staged_[r].push_back(stage(blocks_of_[n][c].address(), size));
+      // An item as it is may lie in an array that stays.
+      const std::int64_t first = first_of(array) * bytes_per(array.type.scalars[c]);
+      const cuda::Address own = blocks_of_[n][c].address();
+      staged_[r].push_back(stage(own != 0 ? own : arrays_[n][c] + static_cast<cuda::Address>(first), size));
     }
   }
 }

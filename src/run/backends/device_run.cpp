@@ -49,6 +49,19 @@ DeviceRun::DeviceRun(std::shared_ptr<cuda::Device> device, std::shared_future<De
       stream_(device_, this->trace(), 0),
       memory_(*this, stream_) {}
 
+ResidentCopy::~ResidentCopy() {
+  const cuda::KeepContext keep(device_->shared_api());
+  block_ = {};
+}
+
+void ResidentCopy::download(void* to, std::int64_t bytes) {
+  on_device(*device_, [&] {
+    cuda::Stream stream(device_);
+    stream.download(to, address(), bytes);
+    stream.synchronize();
+  });
+}
+
 void DeviceRun::check_stop() const {
   if (stop_word_ != 0) ir::raise_cancelled();
 }
@@ -245,7 +258,7 @@ void DeviceRun::add_global(const HostArray& array, std::size_t component, Device
   const std::shared_ptr<void>& buffer = array->buffers[component];
   GlobalCopy& copy = globals_[buffer.get()];
   memory_.give_back(std::move(copy.memory));
-  copy = {buffer, std::move(memory), bytes_of(*array, component), false};
+  copy = {buffer, std::move(memory), bytes_of(*array, component)};
   if (buffer.use_count() == 0) copy.of = array;  // memory of the user's, which nobody owns
 }
 
@@ -272,7 +285,7 @@ void DeviceRun::settle() {
 
 /// On the global group's stream.
 cuda::Address DeviceRun::place_of(const HostArray& array, std::size_t component) {
-  if (const GlobalCopy* const copy = find_global(*array, component)) return copy->memory.address();
+  if (const GlobalCopy* const copy = find_global(*array, component)) return copy->address();
   drop_unused();
   const std::int64_t bytes = bytes_of(*array, component);
   DeviceMemory memory = memory_.take("inputs held whole", bytes);
@@ -285,7 +298,96 @@ cuda::Address DeviceRun::place_of(const HostArray& array, std::size_t component)
   }
   const cuda::Address at = memory.address();
   add_global(array, component, std::move(memory));
+  const auto* const place = static_cast<const std::byte*>(array->buffers[component].get());
+  const auto input = inputs_.find(place);
+  if (input != inputs_.end() && bytes == bytes_of(*input->second.array, input->second.component)) {
+    const std::shared_ptr<detail::Residence> residence = input->second.array->residence;
+    make_resident(globals_.at(place), residence);
+    residence->keep(input->second.component, globals_.at(place).resident);
+  }
   return at;
+}
+
+// ---- Arrays that stay
+
+void DeviceRun::make_resident(GlobalCopy& copy, std::shared_ptr<detail::Residence> residence) {
+  if (!copy.resident) copy.resident = std::make_shared<ResidentCopy>(device_, std::move(copy.memory.block));
+  copy.residence = std::move(residence);
+}
+
+/// False: there is no room for the copies that stay of this array, within the run's bound.
+bool DeviceRun::take_copies(const HostArray& input) {
+  for (std::size_t c = 0; c < input->scalars.size(); ++c) {
+    auto copy = std::dynamic_pointer_cast<ResidentCopy>(input->residence->copy(c));
+    const std::shared_ptr<void>& buffer = input->buffers[c];
+    if (!copy || copy->device() != device_ || globals_.contains(buffer.get())) continue;
+    auto room = budget_.try_reserve("arrays that stay", copy->bytes());
+    if (!room) return false;
+    add_global(input, c, {std::move(*room), {}});
+    GlobalCopy& global = globals_.at(buffer.get());
+    global.only_here = input->residence->is_only_there();
+    global.resident = std::move(copy);
+    global.residence = input->residence;
+  }
+  return true;
+}
+
+void DeviceRun::take_inputs(std::span<const HostArray> inputs) {
+  const Lock lock(mutex_);
+  for (const HostArray& input : inputs) {
+    if (!input->residence || input->size() == 0) continue;
+    const bool taken = take_copies(input);
+    if (!taken)
+      for (const std::shared_ptr<void>& buffer : input->buffers) globals_.erase(buffer.get());
+    for (std::size_t c = 0; c < input->scalars.size(); ++c) {
+      const auto* const place = static_cast<const std::byte*>(input->buffers[c].get());
+      // What is only elsewhere, on another device or with no room for it here, comes from the host.
+      if (!find_global(*input, c)) input->residence->bring_home();
+      if (taken) inputs_.insert({place, {input, c}});
+    }
+  }
+}
+
+cuda::Address DeviceRun::resident(const void* from, std::int64_t bytes) {
+  if (inputs_.empty() || bytes <= 0) return 0;
+  const auto* const begin = static_cast<const std::byte*>(from);
+  const Lock lock(mutex_);
+  auto at = inputs_.upper_bound(begin);
+  if (at == inputs_.begin()) return 0;
+  Input& input = (--at)->second;
+  const std::int64_t offset = begin - at->first;
+  if (input.no_room || offset + bytes > bytes_of(*input.array, input.component)) return 0;
+  try {
+    const cuda::Address whole = place_of(input.array, input.component);
+    settle();
+    return whole + static_cast<cuda::Address>(offset);
+  } catch (const cuda::DeviceMemoryFull&) {
+    input.no_room = true;
+    return 0;
+  }
+}
+
+std::shared_ptr<detail::Residence> DeviceRun::keep(const HostArray& array) {
+  const Lock lock(mutex_);
+  const std::size_t components = array->scalars.size();
+  for (std::size_t c = 0; c < components; ++c)
+    if (array->size() == 0 || !find_global(*array, c)) return nullptr;
+  launched_ = true;
+  settle();
+  auto residence = std::make_shared<detail::Residence>(*array);
+  std::vector<std::shared_ptr<detail::Residence::Copy>> copies;
+  bool only_here = false;
+  for (std::size_t c = 0; c < components; ++c) {
+    GlobalCopy& copy = *find_global(*array, c);
+    make_resident(copy, residence);
+    only_here |= copy.only_here;
+    copies.push_back(copy.resident);
+  }
+  if (only_here)
+    residence->keep_only(std::move(copies));
+  else
+    for (std::size_t c = 0; c < components; ++c) residence->keep(c, copies[c]);
+  return residence;
 }
 
 cuda::Address DeviceRun::global(const GlobalValues& values, int array, int component) {
@@ -302,12 +404,19 @@ bool DeviceRun::is_only_there(const detail::ArrayData& array) {
   return false;
 }
 
+void DeviceRun::fetch(const GlobalCopy& copy, void* to) {
+  if (copy.residence)
+    copy.residence->bring_home();
+  else
+    download_whole(to, copy.address(), copy.bytes);
+}
+
 void DeviceRun::fetch(const detail::ArrayData& array) {
   const Lock lock(mutex_);
   try {
     for (std::size_t c = 0; c < array.buffers.size(); ++c)
       if (const GlobalCopy* const copy = find_global(array, c); copy && copy->only_here && copy->bytes > 0)
-        download_whole(array.buffers[c].get(), copy->memory.address(), copy->bytes);
+        fetch(*copy, array.buffers[c].get());
     launched_ = true;
     settle();
   } catch (...) {

@@ -18,6 +18,7 @@
 #include "run/backends/device_trace.h"
 #include "run/backends/stop_word.h"
 #include "run/global_values.h"
+#include "run/residence.h"
 #include "run/results.h"
 #include "run/run_trace.h"
 #include "scheduler/budget.h"
@@ -33,6 +34,22 @@ struct DeviceMemory {
   scheduler::Reservation reservation;
   cuda::DeviceBlock block;
   cuda::Address address() const { return block.address(); }
+};
+
+/// What stays on the device between runs. It counts against the bound of those that use it.
+class ResidentCopy final : public detail::Residence::Copy {
+ public:
+  ResidentCopy(std::shared_ptr<cuda::Device> device, cuda::DeviceBlock block)
+      : device_(std::move(device)), block_(std::move(block)) {}
+  ~ResidentCopy() override;
+  void download(void* to, std::int64_t bytes) override;
+  const std::shared_ptr<cuda::Device>& device() const { return device_; }
+  cuda::Address address() const { return block_.address(); }
+  std::int64_t bytes() const { return block_.bytes(); }
+
+ private:
+  std::shared_ptr<cuda::Device> device_;
+  cuda::DeviceBlock block_;
 };
 
 /// Calls f, which uses the device on a thread that may have a context of its own. Memory that is short is a
@@ -105,6 +122,13 @@ class DeviceRun {
   /// Throws DeviceMemoryFull.
   DeviceMemory allocate(const char* what, std::int64_t bytes);
 
+  /// Arrays that are there before the run, of which some stay on the device when it has ended.
+  void take_inputs(std::span<const HostArray> inputs);
+  /// Elements of such an array, for any stream; 0: they are none, or have no room there.
+  cuda::Address resident(const void* from, std::int64_t bytes);
+  /// An array that was computed here, to stay when the run has ended. Null: it is not here.
+  std::shared_ptr<detail::Residence> keep(const HostArray& array);
+
   /// One component of a global array, for any stream: uploaded when first asked for, unless it was computed here, and kept
   /// as long as its host memory is. Thread-safe, as all that is about global arrays.
   cuda::Address global(const GlobalValues& values, int array, int component);
@@ -147,12 +171,24 @@ class DeviceRun {
     std::weak_ptr<const void> of;
     DeviceMemory memory;
     std::int64_t bytes = 0;
-    bool only_here = false;  ///< the host's memory has not been filled
+    bool only_here = false;                          ///< the host's memory has not been filled
+    std::shared_ptr<ResidentCopy> resident{};        ///< it stays; `memory` is its part of the account only
+    std::shared_ptr<detail::Residence> residence{};  ///< of the array, then
+    cuda::Address address() const { return resident ? resident->address() : memory.address(); }
+  };
+  /// A component that stays if there is room for it.
+  struct Input {
+    HostArray array;
+    std::size_t component = 0;
+    bool no_room = false;
   };
   using Lock = std::lock_guard<std::recursive_mutex>;
 
   GlobalCopy* find_global(const detail::ArrayData& array, std::size_t component);
   void add_global(const HostArray& array, std::size_t component, DeviceMemory memory);
+  bool take_copies(const HostArray& input);
+  void make_resident(GlobalCopy& copy, std::shared_ptr<detail::Residence> residence);
+  void fetch(const GlobalCopy& copy, void* to);
   cuda::Address place_of(const HostArray& array, std::size_t component);
   void make_room(std::span<const int> outputs, GlobalValues& values);
   void computed_here(std::span<const int> outputs, const GlobalValues& values);
@@ -178,6 +214,7 @@ class DeviceRun {
   DeviceStream stream_;         ///< of the global group
   StreamMemory memory_;
   std::unordered_map<const void*, GlobalCopy> globals_;  ///< by host memory
+  std::map<const std::byte*, Input> inputs_;             ///< by where they begin
   DeviceMemory no_checks_;                               ///< an error record that nobody writes
   bool launched_ = false;                                ///< global kernels that nobody has waited for
   DeviceCounts offset_counts_, rearrangement_counts_;

@@ -6,6 +6,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include <anabranch/device_array.h>
+
 #include <fmt/format.h>
 
 #include "ir/views.h"
@@ -53,6 +55,9 @@ class Estimator {
       std::visit([this](const auto& one) { act(one); }, action);
     return out_;
   }
+
+  /// These arguments are on the GPU.
+  void are_there(std::set<int> arguments) { there_ = std::move(arguments); }
 
   /// What comes in and goes out, of the whole run.
   RunEstimate run_with_results() {
@@ -302,6 +307,7 @@ class Estimator {
     const bool is_input =
         array.origin == PlanArray::Origin::use || (array.origin == PlanArray::Origin::argument && !inside_);
     if (!is_input || !uploaded_.insert({number, component}).second) return;
+    if (array.origin == PlanArray::Origin::argument && there_.contains(array.index)) return;
     const ScalarType type = array.type.scalars[static_cast<std::size_t>(component)];
     out_.bytes_up += product(shape_of_global(number)) * static_cast<double>(size_of(type));
   }
@@ -387,6 +393,7 @@ class Estimator {
   bool inside_;
   std::unordered_map<const ir::Node*, Shape> shapes_;  ///< of global arrays
   std::set<std::pair<int, int>> uploaded_;             ///< global arrays' components
+  std::set<int> there_;                                ///< arguments that are on the GPU
   RunEstimate out_;
 };
 
@@ -409,8 +416,14 @@ std::string time_text(double seconds) {
 
 RunEstimate estimate(const plan::Plan& plan, const std::vector<HostArray>& arguments) {
   std::vector<Shape> shapes;
-  for (const HostArray& argument : arguments) shapes.push_back(shape_of(*argument));
-  return Estimator(plan, shapes, false).run_with_results();
+  std::set<int> there;
+  for (const HostArray& argument : arguments) {
+    if (detail::is_on_device(*argument)) there.insert(static_cast<int>(shapes.size()));
+    shapes.push_back(shape_of(*argument));
+  }
+  Estimator estimator(plan, shapes, false);
+  estimator.are_there(std::move(there));
+  return estimator.run_with_results();
 }
 
 double seconds_of_cpu(const RunEstimate& run, const MachineRates& machine) {

@@ -1,0 +1,123 @@
+// The files of one run appear together, or none does.
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdio>
+#include <map>
+#include <string>
+#include <tuple>
+
+#include <anabranch/anabranch.h>
+#include <anabranch/io.h>
+
+#include "io/system.h"
+#include "support/catch.h"
+#include "support/files.h"
+
+namespace anabranch::testing {
+namespace {
+
+/// While it lives, the k-th time that a file gets its name (0: the first) fails, or that a folder is brought to the disk
+/// after that. Every file system can swap files, or none can.
+class Failing {
+ public:
+  Failing(int name, int folder, bool can_swap) {
+    names = name;
+    folders = folder;
+    swaps = can_swap;
+    auto& calls = io::detail::system_calls();
+    calls.rename = [](const char* from, const char* to) { return fail(names) ? -1 : ::rename(from, to); };
+    calls.swap = [](const char* a, const char* b) {
+      if (!swaps) {
+        errno = EINVAL;
+        return -1;
+      }
+      if (::access(b, F_OK) != 0) {
+        errno = ENOENT;
+        return -1;
+      }
+      return fail(names) ? -1 : ::renameat2(AT_FDCWD, a, AT_FDCWD, b, RENAME_EXCHANGE);
+    };
+    calls.fsync = [](int fd) {
+      struct stat s{};
+      ::fstat(fd, &s);
+      return S_ISDIR(s.st_mode) && fail(folders) ? -1 : ::fsync(fd);
+    };
+  }
+  ~Failing() { io::detail::system_calls() = original_; }
+  Failing(const Failing&) = delete;
+  Failing& operator=(const Failing&) = delete;
+
+ private:
+  static bool fail(std::atomic<int>& left) {
+    if (left-- != 0) return false;
+    errno = EIO;
+    return true;
+  }
+
+  inline static std::atomic<int> names = -1, folders = -1;
+  inline static bool swaps = true;
+  io::detail::SystemCalls original_ = io::detail::system_calls();
+};
+
+const char* const names[] = {"rows.npy", "pair.values.npy", "pair.offsets.npy", "lines.txt", "matrix.npz"};
+constexpr int files = std::size(names);
+
+/// Four sinks, five files.
+auto four_files(const TemporaryDirectory& dir) {
+  const auto numbers =
+      produce(5, [](auto i) { return generate(3, [=](auto k) { return cast<double>(i * 3 + k); }); });
+  const auto letters = [](auto row) { return map([](auto x) { return cast<std::uint8_t>(x + 65.0); }, row); };
+  const auto entries = [](auto row) {
+    return imap([](auto i, auto x) { return pack(cast<std::int32_t>(i[0]), x); }, row);
+  };
+  return std::tuple(consume(write(numbers, io::write_npy_rows(dir / "rows.npy"))),
+                    consume(write(numbers, io::write_ragged(dir / "pair"))),
+                    consume(write(map_seq(letters, numbers), io::write_lines(dir / "lines.txt"))),
+                    consume(write(map_seq(entries, numbers), io::write_csr(dir / "matrix.npz", 3))));
+}
+
+std::map<std::string, std::string> contents(const TemporaryDirectory& dir) {
+  std::map<std::string, std::string> all;
+  for (const auto& file : std::filesystem::directory_iterator(dir.path()))
+    all[file.path().filename().string()] = read_file(file.path().string());
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("the files of a run appear together, or what was there before stays") {
+  for (const bool before : {false, true})
+    for (int k = 0; k < 2 * files; ++k) {
+      INFO("files before: " << before << ", failure " << k);
+      const TemporaryDirectory dir;
+      if (before)
+        for (const char* name : names) write_file(dir / name, "what was there before");
+      const auto was = contents(dir);
+      {
+        const Failing failing(k < files ? k : -1, k < files ? -1 : k - files, true);
+        CHECK_THROWS_AS(run(four_files(dir)), IoError);
+      }
+      CHECK(contents(dir) == was);
+      run(four_files(dir));
+      CHECK(dir.files() == files);
+      for (const auto& [name, bytes] : contents(dir)) CHECK(bytes != "what was there before");
+    }
+}
+
+TEST_CASE("where the file system cannot swap files, those of a run appear, and no other is left") {
+  const TemporaryDirectory dir, swapped;
+  for (int i = 0; i < 2; ++i) {
+    const Failing failing(-1, -1, false);
+    run(four_files(dir));
+    CHECK(dir.files() == files);
+  }
+  run(four_files(swapped));
+  CHECK(contents(dir) == contents(swapped));
+}
+
+}  // namespace anabranch::testing
