@@ -137,8 +137,9 @@ void AdaptiveController::learn(const Observation& seen) {
 
 void AdaptiveController::decide() {
   const Wish wish = cap(this->wish());
-  const bool cannot_be_tried = wish.reason == Reason::explore && wish.work < one_item_;
-  adopt(cannot_be_tried ? Wish{one_item_, Reason::one_item} : wish);
+  // (Known sizes are logarithms, rounded.)
+  const bool cannot_be_tried = wish.reason == Reason::explore && wish.work < 0.99 * one_item_;
+  adopt(cannot_be_tried ? Wish{wish.work, Reason::one_item} : wish);
 }
 
 AdaptiveController::Wish AdaptiveController::wish() {
@@ -290,7 +291,7 @@ void AdaptiveController::adopt(Wish wish) {
   if (bad_here || smoothed_wish_ > work_ * grow || smoothed_wish_ < work_ / shrink) {
     work_ = smoothed_wish_;
     reason_ = wish.reason;
-  } else if (reason_ == Reason::start || reason_ == Reason::explore) {
+  } else if (reason_ == Reason::start || reason_ == Reason::explore || reason_ == Reason::one_item) {
     // The size that was tried is the one to stay with; as long as it stays, so does the reason for it.
     const double apart = wish.work / work_;
     reason_ = apart > 1.05 || apart < 1 / 1.05 ? Reason::hold : wish.reason;

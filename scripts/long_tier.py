@@ -25,6 +25,8 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 STATE = os.path.join(ROOT, "build", "long-tier.json")
 PRESETS = {"short": "release", "long": "release", "asan": "asan", "tsan": "tsan"}
+# Tests that read the documents.
+READS_DOCUMENTS = re.compile(r"[a-z]+: (example: |ir/)")
 # 330/2572 Test  #331: name .....***Failed    2.37 sec
 RESULT = re.compile(r"\s*\d+/\d+ Test\s+#(\d+): .*?(Passed|\*\*\*\S+.*?|Not Run.*?)\s+([0-9.]+) sec")
 
@@ -33,13 +35,13 @@ def run(*command, **options):
     return subprocess.run(command, cwd=ROOT, text=True, stdout=subprocess.PIPE, check=True, **options).stdout
 
 
-def hash_of_sources():
-    """Of what tests depend on, as it stands here, committed or not; documents do not count."""
+def hash_of_sources(documents):
+    """Of what tests depend on, as it stands here, committed or not."""
     names = run("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard").split("\0")
     total = hashlib.sha256()
     for name in sorted(set(names)):
         path = os.path.join(ROOT, name)
-        if not name or name.endswith(".md") or not os.path.isfile(path):
+        if not name or (name.endswith(".md") and not documents) or not os.path.isfile(path):
             continue
         with open(path, "rb") as file:
             total.update(f"{name}\0{hashlib.sha256(file.read()).hexdigest()}\0".encode())
@@ -50,26 +52,37 @@ class Passed:
     """What has passed: for each entry of each preset with which sources, when and how long."""
 
     def __init__(self):
-        self.sources = hash_of_sources()
-        self.revision = run("git", "describe", "--always", "--dirty").strip()
+        self.look()
         self.entries = {}
         if os.path.exists(STATE):
             with open(STATE, encoding="utf-8") as file:
                 self.entries = json.load(file)
 
+    def look(self):
+        """At the sources, as they are now."""
+        self.code, self.all = hash_of_sources(False), hash_of_sources(True)
+        self.revision = run("git", "describe", "--always", "--dirty").strip()
+
+    def sources_of(self, key):
+        return self.all if READS_DOCUMENTS.match(key) else self.code
+
     def add(self, key, seconds):
         day = datetime.date.today().isoformat()
-        self.entries[key] = {"sources": self.sources, "revision": self.revision, "day": day, "seconds": seconds}
+        self.entries[key] = {"sources": self.sources_of(key), "revision": self.revision, "day": day, "seconds": seconds}
+        self.write()
+
+    def write(self):
         os.makedirs(os.path.dirname(STATE), exist_ok=True)
         with open(STATE + ".new", "w", encoding="utf-8") as file:
             json.dump(self.entries, file, indent=0, sort_keys=True)
         os.replace(STATE + ".new", STATE)
 
     def remove(self, key):
-        self.entries.pop(key, None)
+        if self.entries.pop(key, None):
+            self.write()
 
     def now(self, key):
-        return key in self.entries and self.entries[key]["sources"] == self.sources
+        return key in self.entries and self.entries[key]["sources"] == self.sources_of(key)
 
     def ever(self, key):
         return key in self.entries
@@ -139,7 +152,10 @@ def run_part(part, entries, passed, jobs):
                 if not re.match(r"\s*(Start\s+\d+:|Internal ctest|Test project)", line):
                     sys.stdout.write(line)
                 continue
-            key = part.key(names.pop(int(result[1])))
+            name = names.pop(int(result[1]), None)
+            if name is None:
+                continue  # what ctest runs before others
+            key = part.key(name)
             if result[2] == "Passed":
                 passed.add(key, float(result[3]))
                 good += 1
@@ -194,6 +210,7 @@ def main():
             continue
         preset = PRESETS.get(kind)
         if preset and preset not in built:
+            passed.look()
             if not build(preset):
                 bad += 1
                 continue

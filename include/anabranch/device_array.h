@@ -17,6 +17,8 @@ namespace detail {
 ANABRANCH_API std::shared_ptr<ArrayData> with_residence(const std::shared_ptr<ArrayData>& array);
 /// Copies what only the GPU has into the host's memory. Throws RunError where the GPU has failed.
 ANABRANCH_API void bring_home(const ArrayData& array);
+/// The elements in host memory, brought there, as an array of its own that is not written.
+ANABRANCH_API std::shared_ptr<ArrayData> host_view(const ArrayData& array);
 ANABRANCH_API bool is_on_device(const ArrayData& array);
 }  // namespace detail
 
@@ -32,7 +34,8 @@ ANABRANCH_API bool is_on_device(const ArrayData& array);
 /// copies are the same elements. Its elements do not change: do not write to an Array that one has been made of. Thread-safe.
 ///
 /// Memory: on the host as much as an Array, on the GPU as long as a handle lives; there it counts in the bound of each run that uses
-/// it (RunOptions::gpu_memory). Where it does not fit into that, it is used from the host's memory, as an Array is.
+/// it (RunOptions::gpu_memory). Where it does not fit into that when a run begins, or is to be copied there for a sequence and would
+/// take more than half of what is left, the run uses it from the host's memory, as an Array.
 template <class A>
 class DeviceArray {
  public:
@@ -46,12 +49,9 @@ class DeviceArray {
   auto shape() const { return A(data_).shape(); }
   /// Elements.
   std::int64_t size() const { return data_->size(); }
-  /// With its elements in host memory: copied there where only the GPU has them. It shares the memory of this one: do not
-  /// write to it. Throws RunError where the GPU has failed.
-  A host() const {
-    detail::bring_home(*data_);
-    return A(data_);
-  }
+  /// With its elements in host memory: copied there where only the GPU has them. It shares the memory of this one, and is
+  /// for reading: writing to it is a ProgramError. Throws RunError where the GPU has failed.
+  A host() const { return A(detail::host_view(*data_)); }
   /// Whether a copy of it is on the GPU.
   bool on_device() const { return detail::is_on_device(*data_); }
 

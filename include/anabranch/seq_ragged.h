@@ -76,12 +76,20 @@ struct ResultOf<RaggedAcc<T>> {
   }
   using OnDevice = Ragged<T>;
   static OnDevice wrap_on_device(std::span<const std::shared_ptr<ArrayData>> results) {
-    for (const auto& result : results)
-      if (result->residence) bring_home(*result);
-    return wrap(results);
+    return wrap(std::vector{own(*results[0]), own(*results[1])});
   }
+  /// Offsets get memory of their own, so that they belong to the values in every handle, and where the run fails.
   static std::vector<std::shared_ptr<ArrayData>> memory(const type& into) {
-    return {into.offsets().erased(), into.values().erased()};
+    return {copy_of(*into.offsets().erased()), into.values().erased()};
+  }
+
+ private:
+  /// On the host only.
+  static std::shared_ptr<ArrayData> own(const ArrayData& array) {
+    bring_home(array);
+    auto out = std::make_shared<ArrayData>(array);
+    out->residence = nullptr;
+    return out;
   }
 };
 

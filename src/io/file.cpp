@@ -84,7 +84,7 @@ SystemCalls& system_calls() {
       ::close,
       ::fsync,
       [](const char* from, const char* to) { return ::rename(from, to); },
-      [](const char* a, const char* b) { return ::renameat2(AT_FDCWD, a, AT_FDCWD, b, RENAME_EXCHANGE); },
+      ::link,
       [](int fd, void* into, std::size_t bytes) { return ::read(fd, into, bytes); },
       ::poll,
   };
@@ -305,42 +305,37 @@ void AtomicFile::complete() {
   complete_ = true;
 }
 
-void AtomicFile::rename() {
+void AtomicFile::put_in_place() {
   if (system_calls().rename(temporary_.path.c_str(), path_.c_str()) != 0)
     throw_os(path_, "cannot put in place", errno);
   temporary_.path.clear();
-}
-
-void AtomicFile::bring_name_to_disk() {
-  committed_ = true;
+  in_place_ = committed_ = true;
   if (folder_) folder_->sync();
 }
 
 void AtomicFile::commit() {
   complete();
-  rename();
-  bring_name_to_disk();
+  put_in_place();
 }
 
 void AtomicFile::commit_for_now() {
   complete();
-  if (system_calls().swap(temporary_.path.c_str(), path_.c_str()) == 0) {
+  std::string other_name = unique_beside(path_);
+  if (system_calls().link(path_.c_str(), other_name.c_str()) == 0) {
     before_ = Before::kept;
-  } else {
-    const int why = errno;
-    if (why != ENOENT && why != EINVAL && why != ENOSYS) throw_os(path_, "cannot put in place", why);
-    rename();
-    if (why == ENOENT) before_ = Before::nothing;
+    kept_.path = std::move(other_name);
+  } else if (errno == ENOENT) {
+    before_ = Before::nothing;
   }
-  bring_name_to_disk();
+  put_in_place();
 }
 
 void AtomicFile::undo() noexcept {
-  if (before_ == Before::kept)
-    system_calls().swap(temporary_.path.c_str(), path_.c_str());
-  else if (before_ == Before::nothing)
-    ::unlink(path_.c_str());
-  before_ = Before::unknown;
+  if (!std::exchange(in_place_, false)) return;
+  if (before_ == Before::nothing) ::unlink(path_.c_str());
+  // Where it cannot get its name back it keeps the other one.
+  if (before_ == Before::kept && system_calls().rename(kept_.path.c_str(), path_.c_str()) != 0)
+    kept_.path.clear();
 }
 
 }  // namespace anabranch::io::detail

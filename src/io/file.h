@@ -132,18 +132,16 @@ class AtomicFile {
   void complete();
   /// Puts it in place, and completes it before unless that has been done.
   void commit();
-  /// The same, but what was there before stays beside it until this is destroyed, for `undo`. Where the file system cannot
-  /// swap two files, it does not stay.
+  /// The same, but what was there before stays beside it until this is destroyed, for `undo`. Where the file system has no
+  /// hard links it does not stay.
   void commit_for_now();
   /// Takes back what `commit_for_now` did, be it that it threw. Nothing else is done, or said.
   void undo() noexcept;
 
  private:
-  enum class Before { unknown, nothing, kept };
+  enum class Before { nothing, kept, lost };
 
-  /// Under its name, whose former file, if any, is lost.
-  void rename();
-  void bring_name_to_disk();
+  void put_in_place();
 
   struct Temporary {
     std::string path;  ///< empty: there is none
@@ -154,8 +152,9 @@ class AtomicFile {
   std::shared_ptr<File> folder_;  ///< null where we may not open it
   Temporary temporary_;
   std::shared_ptr<File> file_;
-  Before before_ = Before::unknown;  ///< what was in place before `commit_for_now`
-  bool complete_ = false, committed_ = false, failed_ = false;
+  Before before_ = Before::lost;  ///< what was in place before
+  Temporary kept_;
+  bool complete_ = false, in_place_ = false, committed_ = false, failed_ = false;
 };
 
 }  // namespace anabranch::io::detail

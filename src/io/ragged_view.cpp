@@ -103,6 +103,7 @@ std::shared_ptr<ArrayData> elements_of(const ArrayData& vector, std::int64_t fir
   auto out = std::make_shared<ArrayData>(vector);
   out->extents = {count};
   out->room = 0;
+  out->residence = nullptr;  // of other elements
   for (std::size_t c = 0; c < out->buffers.size(); ++c) {
     auto* const at = static_cast<unsigned char*>(vector.buffers[c].get());
     out->buffers[c] = {vector.buffers[c], at + static_cast<std::size_t>(first) * size_of(vector.scalars[c])};

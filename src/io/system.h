@@ -16,7 +16,7 @@ struct SystemCalls {
   int (*close)(int fd);
   int (*fsync)(int fd);
   int (*rename)(const char* from, const char* to);
-  int (*swap)(const char* a, const char* b);  ///< two files: each gets the other's name
+  int (*link)(const char* file, const char* other_name);
   ssize_t (*read)(int fd, void* into, std::size_t bytes);
   int (*poll)(pollfd* fds, nfds_t count, int milliseconds);
 };

@@ -108,6 +108,7 @@ namespace detail {
 
 std::shared_ptr<ArrayData> components_of(const ArrayData& array, int first, int count) {
   auto out = std::make_shared<ArrayData>(array);
+  out->residence = nullptr;  // of other elements
   const auto keep = [&](auto& of) {
     of.erase(of.begin() + first + count, of.end());
     of.erase(of.begin(), of.begin() + first);

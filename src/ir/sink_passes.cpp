@@ -59,6 +59,7 @@ void SinkPasses::commit() {
     for (auto each = begun_.rbegin(); each != begun_.rend(); ++each) each->pass->undo();
     throw;
   }
+  begun_.clear();  // what they have kept to undo it is gone
 }
 
 }  // namespace anabranch::ir

@@ -66,6 +66,13 @@ void bring_home(const ArrayData& array) {
   if (array.residence) array.residence->bring_home();
 }
 
+std::shared_ptr<ArrayData> host_view(const ArrayData& array) {
+  bring_home(array);
+  auto out = std::make_shared<ArrayData>(elements_of(array));
+  out->writable = false;
+  return out;
+}
+
 bool is_on_device(const ArrayData& array) { return array.residence && array.residence->is_there(); }
 
 }  // namespace anabranch::detail

@@ -103,6 +103,7 @@ void check_capacity(const detail::ArrayData& into, std::int64_t elements, const 
 
 HostArray in_memory_of(const detail::ArrayData& into, std::vector<std::int64_t> extents) {
   auto array = std::make_shared<detail::ArrayData>(into);
+  array->residence = nullptr;  // of other elements
   array->room = into.capacity();
   array->extents = std::move(extents);
   return array;

@@ -224,7 +224,10 @@ void ZippedPiece::complete() {
 }
 
 ZippedSources::ZippedSources(std::vector<std::shared_ptr<SourceBase>> sources, std::int64_t most)
-    : sources_(std::move(sources)), read_(sources_.size()), most_(most) {}
+    : sources_(std::move(sources)),
+      read_(sources_.size()),
+      bytes_of_item_(sources_.size(), -1.0),
+      most_(most) {}
 
 /// What has been read beyond the last item is given back.
 bool ZippedSources::end() {
@@ -233,23 +236,47 @@ bool ZippedSources::end() {
   return false;
 }
 
+/// What an item of each takes of the bytes of a chunk, by what has been read; of all alike before that, but for what is in
+/// memory.
+std::vector<double> ZippedSources::shares() const {
+  if (std::all_of(bytes_of_item_.begin(), bytes_of_item_.end(), [](double bytes) { return bytes >= 0; }))
+    return bytes_of_item_;
+  std::vector<double> out;
+  for (const auto& source : sources_) out.push_back(source->info().in_memory ? 0 : 1);
+  return out;
+}
+
+/// The one with the largest items is read first, and says how many items there are. Each leaves bytes for those after it.
 bool ZippedSources::next(const Limit& limit, std::vector<SourceChunk>& chunks) {
   chunks.assign(sources_.size(), {});
   if (over_ || items_before_ >= most_) return end();
   Limit mine = limit;
   mine.items = std::min(mine.items, most_ - items_before_);
-  for (std::size_t s = 0; s < sources_.size(); ++s) {
+  const std::vector<double> shares = this->shares();
+  std::vector<std::size_t> order(sources_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return shares[a] > shares[b]; });
+  double rest = std::accumulate(shares.begin(), shares.end(), 0.0);
+  for (const std::size_t s : order) {
     SourceChunk& read = read_[s];
     if (read.items == 0) {
       const SourceInfo& info = sources_[s]->info();
-      if (!sources_[s]->next(mine, read)) return end();
-      if (read.items <= 0 || read.items > mine.items)
-        throw RunError(wrong_items(info, read.items, mine.items));
+      Limit own = mine;
+      if (rest > shares[s] && limit.bytes != INT64_MAX)
+        own.bytes = std::max<std::int64_t>(
+            1, static_cast<std::int64_t>(static_cast<double>(mine.bytes) * (shares[s] / rest)));
+      if (!sources_[s]->next(own, read)) return end();
+      if (read.items <= 0 || read.items > own.items) throw RunError(wrong_items(info, read.items, own.items));
       check_chunk(info, read);
+      bytes_of_item_[s] = static_cast<double>(read.bytes) / static_cast<double>(read.items);
     }
     mine.items = std::min(mine.items, read.items);
-    mine.bytes = std::max<std::int64_t>(1, mine.bytes - read.bytes);
+    // What is read beyond that is for later chunks.
+    const auto bytes = static_cast<std::int64_t>(bytes_of_item_[s] * static_cast<double>(mine.items));
+    mine.bytes = std::max<std::int64_t>(1, mine.bytes - bytes);
     mine.memory = std::max<std::int64_t>(0, mine.memory - read.bytes);
+    rest -= shares[s];
   }
   for (std::size_t s = 0; s < sources_.size(); ++s) {
     SourceChunk read = std::exchange(read_[s], {});

@@ -75,10 +75,12 @@ class ZippedSources {
   std::int64_t kept_bytes() const;
 
  private:
+  std::vector<double> shares() const;
   bool end();
 
   std::vector<std::shared_ptr<SourceBase>> sources_;
-  std::vector<SourceChunk> read_;  ///< per source: what has not been given yet
+  std::vector<SourceChunk> read_;      ///< per source: what has not been given yet
+  std::vector<double> bytes_of_item_;  ///< per source, as it was read last; negative: nothing has been read
   std::int64_t most_;
   bool over_ = false;
   std::int64_t items_before_ = 0;  ///< of the next chunk

@@ -142,6 +142,45 @@ TEST_CASE("device arrays: several results, of several components, the same twice
   check_clean();
 }
 
+TEST_CASE("device arrays: what is made of their host arrays has elements of its own on the GPU") {
+  using Pairs = Vector<std::tuple<std::int32_t, double>>;
+  const auto second = compile<Pairs>([](auto p) { return map([](auto e) { return get<1>(e) * 2.0; }, p); });
+  const auto doubled = compile<Vector<double>>([](auto v) { return map([](auto e) { return e * 2.0; }, v); });
+  const auto pieces_of =
+      compile<Vector<double>>([](auto v) { return consume(ragged(rows(reshape(Index{3, 5}, v)))); });
+  Pairs p(Index{15});
+  for (std::int64_t i = 0; i < 15; ++i)
+    p.set(i, {static_cast<std::int32_t>(i), static_cast<double>(i) + 0.5});
+  const Vector<double> expected = second.run({.backend = Backend::interpreter}, p);
+  for (const bool part_first : {false, true}) {
+    const WithFakeGpu gpu;
+    {
+      const auto f = compile<Pairs>([](auto q) { return map([](auto e) { return get<1>(e) * 2.0; }, q); });
+      const auto g = compile<Vector<double>>([](auto v) { return map([](auto e) { return e * 2.0; }, v); });
+      const DeviceArray<Pairs> d(p);
+      if (!part_first) CHECK(same_bits(f.run(on_gpu, d), expected));
+      const auto [numbers, values] = unzip(d.host());
+      CHECK(same_bits(g.run(on_gpu, values), expected));
+      CHECK(same_bits(f.run(on_gpu, d), expected));
+      // Slices, and a Ragged that a run overwrites.
+      const DeviceArray<Vector<double>> v(expected);
+      g.run(on_gpu, v);
+      const auto slices = Ragged<double>::from_offsets({0, 4, 9, 15}, v.host());
+      CHECK(same_bits(g.run(on_gpu, slices[1]), doubled.run({.backend = Backend::interpreter}, slices[1])));
+      const auto h =
+          compile<Vector<double>>([](auto w) { return consume(ragged(rows(reshape(Index{3, 5}, w)))); });
+      Ragged<double> into = h.run_on_device(on_gpu, v);
+      g.run(on_gpu, into.values());
+      h.run_into(into, doubled.run(expected));
+      CHECK(into == pieces_of.run(doubled.run(expected)));
+      CHECK(same_bits(g.run(on_gpu, into.values()), doubled.run(doubled.run(expected))));
+      Vector<double> host = v.host();
+      CHECK_THROWS_AS(host.set(0, 1.0), ProgramError);
+    }
+    check_clean();
+  }
+}
+
 TEST_CASE("device arrays: ranks of a graph, whose links are on the GPU, in any chunks") {
   const Graph graph(500);
   const Vector<double> start(Index{500}, std::vector<double>(500, 1.0));

@@ -22,25 +22,19 @@ namespace anabranch::testing {
 namespace {
 
 /// While it lives, the k-th time that a file gets its name (0: the first) fails, or that a folder is brought to the disk
-/// after that. Every file system can swap files, or none can.
+/// after that. Every file system has hard links, or none has.
 class Failing {
  public:
-  Failing(int name, int folder, bool can_swap) {
+  Failing(int name, int folder, bool can_link) {
     names = name;
     folders = folder;
-    swaps = can_swap;
+    links = can_link;
     auto& calls = io::detail::system_calls();
     calls.rename = [](const char* from, const char* to) { return fail(names) ? -1 : ::rename(from, to); };
-    calls.swap = [](const char* a, const char* b) {
-      if (!swaps) {
-        errno = EINVAL;
-        return -1;
-      }
-      if (::access(b, F_OK) != 0) {
-        errno = ENOENT;
-        return -1;
-      }
-      return fail(names) ? -1 : ::renameat2(AT_FDCWD, a, AT_FDCWD, b, RENAME_EXCHANGE);
+    calls.link = [](const char* file, const char* other_name) {
+      if (links || ::access(file, F_OK) != 0) return ::link(file, other_name);
+      errno = EPERM;
+      return -1;
     };
     calls.fsync = [](int fd) {
       struct stat s{};
@@ -60,7 +54,7 @@ class Failing {
   }
 
   inline static std::atomic<int> names = -1, folders = -1;
-  inline static bool swaps = true;
+  inline static bool links = true;
   io::detail::SystemCalls original_ = io::detail::system_calls();
 };
 
@@ -109,15 +103,29 @@ TEST_CASE("the files of a run appear together, or what was there before stays") 
     }
 }
 
-TEST_CASE("where the file system cannot swap files, those of a run appear, and no other is left") {
-  const TemporaryDirectory dir, swapped;
+TEST_CASE("where the file system has no hard links, the files of a run appear, and no other is left") {
+  const TemporaryDirectory dir, linked;
   for (int i = 0; i < 2; ++i) {
     const Failing failing(-1, -1, false);
     run(four_files(dir));
     CHECK(dir.files() == files);
   }
-  run(four_files(swapped));
-  CHECK(contents(dir) == contents(swapped));
+  run(four_files(linked));
+  CHECK(contents(dir) == contents(linked));
+  // What took no other file's place is taken back all the same, and no file is cut.
+  for (int k = 0; k < 2 * files; ++k) {
+    INFO("failure " << k);
+    const TemporaryDirectory none, some;
+    for (const char* name : names) write_file(some / name, "what was there before");
+    for (const TemporaryDirectory* in : {&none, &some}) {
+      const Failing failing(k < files ? k : -1, k < files ? -1 : k - files, false);
+      CHECK_THROWS_AS(run(four_files(*in)), IoError);
+    }
+    CHECK(none.files() == 0);
+    CHECK(some.files() == files);
+    for (const auto& [name, bytes] : contents(some))
+      CHECK((bytes == "what was there before" || bytes == contents(linked)[name]));
+  }
 }
 
 }  // namespace anabranch::testing

@@ -52,6 +52,7 @@ DeviceRun::DeviceRun(std::shared_ptr<cuda::Device> device, std::shared_future<De
 ResidentCopy::~ResidentCopy() {
   const cuda::KeepContext keep(device_->shared_api());
   block_ = {};
+  device_->trim(kept_between_runs);
 }
 
 void ResidentCopy::download(void* to, std::int64_t bytes) {
@@ -69,6 +70,7 @@ void DeviceRun::check_stop() const {
 DeviceRun::~DeviceRun() {
   stream_.drain();
   globals_.clear();
+  replaced_.clear();
   memory_.release();
   no_checks_ = {};
   device_->trim(kept_between_runs);
@@ -257,7 +259,8 @@ DeviceRun::GlobalCopy* DeviceRun::find_global(const detail::ArrayData& array, st
 void DeviceRun::add_global(const HostArray& array, std::size_t component, DeviceMemory memory) {
   const std::shared_ptr<void>& buffer = array->buffers[component];
   GlobalCopy& copy = globals_[buffer.get()];
-  memory_.give_back(std::move(copy.memory));
+  // A launch that is being put together may have a shorter one, of an array that begins there, too.
+  if (copy.address() != 0) replaced_.push_back(std::move(copy));
   copy = {buffer, std::move(memory), bytes_of(*array, component)};
   if (buffer.use_count() == 0) copy.of = array;  // memory of the user's, which nobody owns
 }
@@ -318,12 +321,17 @@ void DeviceRun::make_resident(GlobalCopy& copy, std::shared_ptr<detail::Residenc
 /// False: there is no room for the copies that stay of this array, within the run's bound.
 bool DeviceRun::take_copies(const HostArray& input) {
   for (std::size_t c = 0; c < input->scalars.size(); ++c) {
-    auto copy = std::dynamic_pointer_cast<ResidentCopy>(input->residence->copy(c));
     const std::shared_ptr<void>& buffer = input->buffers[c];
+    auto copy = std::dynamic_pointer_cast<ResidentCopy>(input->residence->copy(c));
     if (!copy || copy->device() != device_ || globals_.contains(buffer.get())) continue;
-    auto room = budget_.try_reserve("arrays that stay", copy->bytes());
-    if (!room) return false;
-    add_global(input, c, {std::move(*room), {}});
+    // Without a bound the run has a share of what is free beside them.
+    scheduler::Reservation reservation;
+    if (bounded_) {
+      auto room = budget_.try_reserve("arrays that stay", copy->bytes());
+      if (!room) return false;
+      reservation = std::move(*room);
+    }
+    add_global(input, c, {std::move(reservation), {}});
     GlobalCopy& global = globals_.at(buffer.get());
     global.only_here = input->residence->is_only_there();
     global.resident = std::move(copy);
@@ -356,7 +364,11 @@ cuda::Address DeviceRun::resident(const void* from, std::int64_t bytes) {
   if (at == inputs_.begin()) return 0;
   Input& input = (--at)->second;
   const std::int64_t offset = begin - at->first;
-  if (input.no_room || offset + bytes > bytes_of(*input.array, input.component)) return 0;
+  const std::int64_t all = bytes_of(*input.array, input.component);
+  if (input.no_room || offset + bytes > all) return 0;
+  // Chunks need room, too.
+  if (!find_global(*input.array, input.component) && all > budget_.available() / 2) input.no_room = true;
+  if (input.no_room) return 0;
   try {
     const cuda::Address whole = place_of(input.array, input.component);
     settle();

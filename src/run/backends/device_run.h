@@ -214,6 +214,7 @@ class DeviceRun {
   DeviceStream stream_;         ///< of the global group
   StreamMemory memory_;
   std::unordered_map<const void*, GlobalCopy> globals_;  ///< by host memory
+  std::vector<GlobalCopy> replaced_;                     ///< by longer ones
   std::map<const std::byte*, Input> inputs_;             ///< by where they begin
   DeviceMemory no_checks_;                               ///< an error record that nobody writes
   bool launched_ = false;                                ///< global kernels that nobody has waited for

@@ -307,9 +307,10 @@ class Estimator {
     const bool is_input =
         array.origin == PlanArray::Origin::use || (array.origin == PlanArray::Origin::argument && !inside_);
     if (!is_input || !uploaded_.insert({number, component}).second) return;
-    if (array.origin == PlanArray::Origin::argument && there_.contains(array.index)) return;
     const ScalarType type = array.type.scalars[static_cast<std::size_t>(component)];
-    out_.bytes_up += product(shape_of_global(number)) * static_cast<double>(size_of(type));
+    const bool is_there = array.origin == PlanArray::Origin::argument && there_.contains(array.index);
+    (is_there ? out_.bytes_there : out_.bytes_up) +=
+        product(shape_of_global(number)) * static_cast<double>(size_of(type));
   }
   void upload(int number) {
     const PlanArray& array = plan_.global.arrays[static_cast<std::size_t>(number)];
@@ -429,7 +430,7 @@ RunEstimate estimate(const plan::Plan& plan, const std::vector<HostArray>& argum
 double seconds_of_cpu(const RunEstimate& run, const MachineRates& machine) {
   return run.launches * seconds_of_cpu_launch +
          std::max(run.operations / (additions_of_thread * machine.threads),
-                  run.link_bytes() / memory_rate(machine));
+                  (run.link_bytes() + run.bytes_there) / memory_rate(machine));
 }
 
 double seconds_of_gpu(const RunEstimate& run, const MachineRates& machine) {

@@ -14,6 +14,7 @@ namespace anabranch::runtime {
 /// guessed.
 struct RunEstimate {
   double bytes_up = 0, bytes_down = 0;  ///< between host and GPU, if that computes
+  double bytes_there = 0;               ///< of arguments that are on the GPU
   double bytes_read = 0;                ///< of those that go up: they are read to where the GPU copies from
   double operations = 0;                ///< in additions
   double launches = 0;                  ///< of kernels that are waited for

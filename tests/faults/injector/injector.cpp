@@ -317,10 +317,8 @@ ANABRANCH_INTERPOSED int fdatasync(int descriptor) {
 ANABRANCH_INTERPOSED int rename(const char* from, const char* to) noexcept {
   return fails_with(Kind::rename, EIO) ? -1 : static_cast<int>(::syscall(SYS_rename, from, to));
 }
-ANABRANCH_INTERPOSED int renameat2(int from_folder, const char* from, int to_folder, const char* to,
-                                   unsigned flags) noexcept {
-  if (fails_with(Kind::rename, EIO)) return -1;
-  return static_cast<int>(::syscall(SYS_renameat2, from_folder, from, to_folder, to, flags));
+ANABRANCH_INTERPOSED int link(const char* file, const char* other_name) noexcept {
+  return fails_with(Kind::rename, EIO) ? -1 : static_cast<int>(::syscall(SYS_link, file, other_name));
 }
 ANABRANCH_INTERPOSED void* mmap(void* address, std::size_t bytes, int protection, int flags, int descriptor,
                                 off_t at) noexcept {
