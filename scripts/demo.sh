@@ -23,8 +23,10 @@ anabranch() { (cd "$work" && "$OLDPWD/$bin/anabranch" "$@") | sed 's/^/  /'; }
 echo "Generate: a 3-D Laplacian with 27 points on a grid of $size^3"
 anabranch generate laplacian3d --size "$size" --points 27 --out laplacian.npz
 echo "Multiply: with $memory of memory for everything"
-anabranch smvm laplacian.npz --memory "$memory" --out y.npy
+anabranch smvm laplacian.npz --memory "$memory" --out y.npy --report r.html
 echo "Multiply: again, 20 times, for the speed at steady state"
 anabranch smvm laplacian.npz --memory "$memory" --repeat 20 | grep -E 'Repeats|Speed'
 echo "Check:    against a plain loop that shares no code with the library"
 "$bin/check_smvm" "$work/laplacian.npz" "$work/y.npy" | sed 's/^/  /'
+cp "$work/r.html" build/demo.html
+echo "Look:     build/demo.html, the report of the first run, in a browser"

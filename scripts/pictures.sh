@@ -16,7 +16,7 @@ cd "$work"
 draw() {
   chromium --headless=new --no-sandbox --disable-gpu --hide-scrollbars --window-size=1100,1490 --virtual-time-budget=3000 \
     --blink-settings=preferredColorScheme="$2" --screenshot="$work/$1.png" "file://$work/r.html" >/dev/null 2>&1
-  pngquant --force --quality=60-95 --output "$pictures/$1.png" 24 "$work/$1.png"
+  pngquant --force --quality=60-95 --output "$pictures/$1.png" 48 "$work/$1.png"
 }
 wanted() { [[ $1 == *$only* ]]; }
 
@@ -34,9 +34,10 @@ if wanted pagerank; then
 fi
 if wanted md5; then
   awk 'BEGIN { for (i = 0; i < 5000000; ++i) print "word" i }' >words.txt
-  printf 'word4999999-' | md5sum | cut -d' ' -f1 >digests.txt
-  printf 'WORD31415927' | md5sum | cut -d' ' -f1 >>digests.txt
-  anabranch md5 digests.txt words.txt --rules lower,upper,append-digit --memory 64M --report r.html || true
+  printf 'word49999987' | md5sum | cut -d' ' -f1 >digests.txt
+  printf 'WORD3141592' | md5sum | cut -d' ' -f1 >>digests.txt
+  printf 'not there' | md5sum | cut -d' ' -f1 >>digests.txt
+  anabranch md5 digests.txt words.txt --rules lower,upper,append-digit --memory 64M --report r.html
   draw md5 1
 fi
 if wanted audio; then
