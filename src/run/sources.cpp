@@ -246,12 +246,26 @@ std::vector<double> ZippedSources::shares() const {
   return out;
 }
 
+/// The next items of one, unless some have been read; false where it is over. `left` is what they leave for the others.
+bool ZippedSources::read(std::size_t s, const Limit& own, Limit& left) {
+  SourceChunk& read = read_[s];
+  if (read.items == 0) {
+    const SourceInfo& info = sources_[s]->info();
+    if (!sources_[s]->next(own, read)) return false;
+    if (read.items <= 0 || read.items > own.items) throw RunError(wrong_items(info, read.items, own.items));
+    check_chunk(info, read);
+    bytes_of_item_[s] = static_cast<double>(read.bytes) / static_cast<double>(read.items);
+  }
+  left.items = std::min(left.items, read.items);
+  // What is read beyond that is for later chunks.
+  const auto bytes = static_cast<std::int64_t>(bytes_of_item_[s] * static_cast<double>(left.items));
+  left.bytes = std::max<std::int64_t>(1, left.bytes - bytes);
+  left.memory = std::max<std::int64_t>(0, left.memory - read.bytes);
+  return true;
+}
+
 /// The one with the largest items is read first, and says how many items there are. Each leaves bytes for those after it.
-bool ZippedSources::next(const Limit& limit, std::vector<SourceChunk>& chunks) {
-  chunks.assign(sources_.size(), {});
-  if (over_ || items_before_ >= most_) return end();
-  Limit mine = limit;
-  mine.items = std::min(mine.items, most_ - items_before_);
+bool ZippedSources::read_in_step(Limit& mine) {
   const std::vector<double> shares = this->shares();
   std::vector<std::size_t> order(sources_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -259,24 +273,26 @@ bool ZippedSources::next(const Limit& limit, std::vector<SourceChunk>& chunks) {
                    [&](std::size_t a, std::size_t b) { return shares[a] > shares[b]; });
   double rest = std::accumulate(shares.begin(), shares.end(), 0.0);
   for (const std::size_t s : order) {
-    SourceChunk& read = read_[s];
-    if (read.items == 0) {
-      const SourceInfo& info = sources_[s]->info();
-      Limit own = mine;
-      if (rest > shares[s] && limit.bytes != INT64_MAX)
-        own.bytes = std::max<std::int64_t>(
-            1, static_cast<std::int64_t>(static_cast<double>(mine.bytes) * (shares[s] / rest)));
-      if (!sources_[s]->next(own, read)) return end();
-      if (read.items <= 0 || read.items > own.items) throw RunError(wrong_items(info, read.items, own.items));
-      check_chunk(info, read);
-      bytes_of_item_[s] = static_cast<double>(read.bytes) / static_cast<double>(read.items);
-    }
-    mine.items = std::min(mine.items, read.items);
-    // What is read beyond that is for later chunks.
-    const auto bytes = static_cast<std::int64_t>(bytes_of_item_[s] * static_cast<double>(mine.items));
-    mine.bytes = std::max<std::int64_t>(1, mine.bytes - bytes);
-    mine.memory = std::max<std::int64_t>(0, mine.memory - read.bytes);
+    Limit own = mine;
+    if (rest > shares[s] && mine.bytes != INT64_MAX)
+      own.bytes = std::max<std::int64_t>(
+          1, static_cast<std::int64_t>(static_cast<double>(mine.bytes) * (shares[s] / rest)));
+    if (!read(s, own, mine)) return false;
     rest -= shares[s];
+  }
+  return true;
+}
+
+bool ZippedSources::next(const Limit& limit, std::vector<SourceChunk>& chunks) {
+  chunks.assign(sources_.size(), {});
+  if (over_ || items_before_ >= most_) return end();
+  Limit mine = limit;
+  mine.items = std::min(mine.items, most_ - items_before_);
+  if (sources_.size() == 1) {
+    const Limit all = mine;
+    if (!read(0, all, mine)) return end();
+  } else if (!read_in_step(mine)) {
+    return end();
   }
   for (std::size_t s = 0; s < sources_.size(); ++s) {
     SourceChunk read = std::exchange(read_[s], {});

@@ -76,6 +76,8 @@ class ZippedSources {
 
  private:
   std::vector<double> shares() const;
+  bool read(std::size_t s, const Limit& own, Limit& left);
+  bool read_in_step(Limit& mine);
   bool end();
 
   std::vector<std::shared_ptr<SourceBase>> sources_;

@@ -260,7 +260,10 @@ void DeviceRun::add_global(const HostArray& array, std::size_t component, Device
   const std::shared_ptr<void>& buffer = array->buffers[component];
   GlobalCopy& copy = globals_[buffer.get()];
   // A launch that is being put together may have a shorter one, of an array that begins there, too.
-  if (copy.address() != 0) replaced_.push_back(std::move(copy));
+  if (copy.of.expired())
+    memory_.give_back(std::move(copy.memory));
+  else
+    replaced_.push_back(std::move(copy));
   copy = {buffer, std::move(memory), bytes_of(*array, component)};
   if (buffer.use_count() == 0) copy.of = array;  // memory of the user's, which nobody owns
 }
