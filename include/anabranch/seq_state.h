@@ -61,8 +61,9 @@ inline Handles joined(Handles first, const Handles& second) {
 
 /// f of a state and each item, from first to last: f(state arrays ..., item arrays ...) gives std::pair(next state, what the item
 /// becomes), each an Acc or a std::tuple of Accs; the state is z at first. Where all of them are single elements and f is
-/// made of scalar code, the items of a chunk are one loop (some nanoseconds an item); else each item is computed by
-/// itself (some ten microseconds), in parallel inside. Memory: the state.
+/// made of scalar code, the states of a chunk are found at once, in parallel, if items set them or join something to them by an
+/// operation that is exact in any order (docs/language.md, "From item to item"); else they are one loop (some nanoseconds an
+/// item). With other arrays each item is computed by itself (some ten microseconds), in parallel inside. Memory: the state.
 template <class F, class State, class A>
   requires(detail::ItemOf<State>::valid)
 auto map_accum_seq(F f, const State& z, const Seq<A>& s, detail::Loc at = detail::Loc::current()) {

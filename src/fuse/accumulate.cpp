@@ -1,8 +1,9 @@
 #include "fuse/accumulate.h"
 
 #include <algorithm>
+#include <array>
 
-#include "ir/operator_class.h"
+#include "fuse/passed_states.h"
 #include "ir/views.h"
 #include "ir/walk.h"
 
@@ -79,57 +80,158 @@ class ScalarForm {
   NodeMap<Ref> images_;    ///< of terms and scalar functions
 };
 
-/// Components [first, first + count) of an element, as one.
-Ref components_from(const Ref& element, int first, int count) {
-  std::vector<Ref> parts;
-  for (int c = 0; c < count; ++c) parts.push_back(component(element, first + c));
-  return parts.size() == 1 ? parts[0] : tuple(std::move(parts));
-}
+Ref as_one(std::vector<Ref> parts) { return parts.size() == 1 ? parts[0] : tuple(std::move(parts)); }
 
-Ref joined(const std::vector<Ref>& elements) {
+std::vector<Ref> components_of(std::span<const Ref> elements) {
   std::vector<Ref> parts;
   for (const Ref& element : elements)
     for (int c = 0; c < element->type().components(); ++c) parts.push_back(component(element, c));
-  return parts.size() == 1 ? parts[0] : tuple(std::move(parts));
-}
-
-/// Elements of these types, one after the other, of an element that has all of them.
-std::vector<Ref> taken_apart(const Ref& element, const std::vector<Type>& types) {
-  std::vector<Ref> parts;
-  int first = 0;
-  for (const Type& type : types) {
-    const int count = static_cast<int>(type.scalars.size());
-    parts.push_back(components_from(element, first, count));
-    first += count;
-  }
   return parts;
 }
 
-std::vector<Type> element_types(std::span<const Ref> arrays) {
-  std::vector<Type> types;
-  for (const Ref& array : arrays) types.push_back(Type::element(array->type().scalars));
-  return types;
+/// The components of an element; those of a conditional are conditionals.
+std::vector<Ref> split(const Ref& element) {
+  NodeMap<std::vector<Ref>> known;
+  const auto is_joint = [](const Node& node) {
+    return node.op() == Op::cond && node.type().components() > 1;
+  };
+  for (const Node* node : topological({&element, 1}, is_joint)) {
+    std::vector<Ref>& parts = known[node];
+    if (!is_joint(*node)) {
+      parts = components_of(std::array{Ref(node)});
+      continue;
+    }
+    const Cond branches(*node);
+    const auto& then = known.at(branches.then().get());
+    const auto& otherwise = known.at(branches.otherwise().get());
+    for (std::size_t c = 0; c < then.size(); ++c)
+      parts.push_back(cond(branches.condition(), then[c], otherwise[c], node->place()));
+  }
+  return known.at(element.get());
 }
 
-/// Does a function of the state and the item give the same bits in whatever order items are joined, and is what becomes of an
-/// item the state? Then all items of a chunk are a scan, which several threads share.
-bool is_exactly_associative(const Ref& function, std::size_t states, const Ref& step) {
-  const auto& results = function->results();
-  if (results.size() != 2 * states || !std::equal(results.begin(), results.begin() + std::ssize(results) / 2,
-                                                  results.begin() + std::ssize(results) / 2))
-    return false;
-  const Scalars& scalars = step->parameters()[0]->type().scalars;
-  const bool exact = std::none_of(scalars.begin(), scalars.end(),
-                                  [](ScalarType s) { return scalar_info(s).kind == ScalarKind::floating; });
-  return exact && scalars == step->parameters()[1]->type().scalars &&
-         fold_order_class(*step) == fold_order::OperatorClass::commutative;
+/// An element from the components at `part`, which moves behind them.
+Ref taken(std::span<const Ref>& part, std::size_t count) {
+  const std::span<const Ref> own = part.first(count);
+  part = part.subspan(count);
+  return as_one({own.begin(), own.end()});
 }
 
-Scalars scalars_of(const std::vector<Type>& types) {
+Scalars scalars_of(std::span<const Ref> terms) {
   Scalars all;
-  for (const Type& type : types) all.insert(all.end(), type.scalars.begin(), type.scalars.end());
+  for (const Ref& term : terms)
+    all.insert(all.end(), term->type().scalars.begin(), term->type().scalars.end());
   return all;
 }
+
+/// A function of single elements as one of all items of a chunk.
+class OfChunk {
+ public:
+  /// `results`: its results as elements, of the parameters of the step.
+  OfChunk(const Ref& function, std::size_t states, StateStep step, std::vector<Ref> results)
+      : place_(function->place()), step_(std::move(step)), results_(std::move(results)), states_(states) {
+    const auto& parameters = function->parameters();
+    for (std::size_t p = 0; p < parameters.size(); ++p) {
+      own_.push_back(parameter(Type::array(p < states ? 0 : 1, parameters[p]->type().scalars), place_));
+      if (p < states) start_.push_back(index(own_.back(), tuple({}), place_, true));
+    }
+    const auto& given = function->results();
+    is_the_state_ =
+        given.size() == 2 * states && std::equal(given.begin(), given.begin() + std::ssize(given) / 2,
+                                                 given.begin() + std::ssize(given) / 2);
+  }
+
+  Ref lambda_of_chunk() {
+    const std::vector<Ref> start = components_of(start_);
+    if (!may_be_given_at_once() || !give_at_once(start)) give_one_by_one(start);
+    return lambda(own_, given_, place_);
+  }
+
+ private:
+  std::span<const Ref> items() const { return std::span(own_).subspan(states_); }
+  std::size_t components(std::size_t result) const { return results_[result]->type().scalars.size(); }
+
+  void give_end(std::span<const Ref> end) {
+    for (std::size_t s = 0; s < states_; ++s) given_.push_back(unit(taken(end, components(s)), place_));
+  }
+
+  /// Loops whose rounds differ are better one by one than in vectors.
+  bool may_be_given_at_once() const {
+    const std::vector<const Node*> nodes =
+        topological(results_, [](const Node& n) { return !n.type().is_array(); });
+    return std::none_of(nodes.begin(), nodes.end(), [](const Node* n) { return n->op() == Op::while_loop; });
+  }
+
+  bool give_at_once(const std::vector<Ref>& start) {
+    StateStep step = step_;
+    std::vector<Ref> vectors(items().begin(), items().end());
+    std::vector<Ref> results(results_.begin() + static_cast<std::ptrdiff_t>(states_), results_.end());
+    store_shared_terms(step, vectors, results, place_);
+    const std::optional<PassedStates> passed = passed_states(step, vectors, start, is_the_state_, place_);
+    if (!passed) return false;
+    give_end(passed->end);
+    std::span<const Ref> after = passed->after;
+    for (std::size_t r = states_; r < results_.size(); ++r) {
+      if (passed->after.empty()) {
+        given_.push_back(over_items(step, vectors, passed->before, results[r - states_], place_));
+        continue;
+      }
+      const std::vector<Ref> parts(after.begin(), after.begin() + static_cast<std::ptrdiff_t>(components(r)));
+      after = after.subspan(parts.size());
+      given_.push_back(zipped(parts));
+    }
+    return true;
+  }
+
+  /// Vectors of elements as one.
+  Ref zipped(const std::vector<Ref>& vectors) const {
+    if (vectors.size() == 1) return vectors[0];
+    std::vector<Ref> elements;
+    for (const Ref& vector : vectors)
+      elements.push_back(parameter(Type::element(vector->type().scalars), place_));
+    const Ref all = as_one(components_of(elements));
+    return map(lambda(std::move(elements), {all}, place_), vectors, place_);
+  }
+
+  /// By a scan_state, whose states are those of the function and, behind them, what the item becomes.
+  void give_one_by_one(std::vector<Ref> start) {
+    const std::vector<Ref> all_results = components_of(results_);
+    for (std::size_t c = start.size(); c < all_results.size(); ++c)
+      start.push_back(constant(all_results[c]->type().scalars[0], 0));
+    const Ref before = parameter(Type::element(scalars_of(all_results)), place_);
+    const Ref item = parameter(Type::element(scalars_of(step_.item)), place_);
+    std::vector<Ref> own = step_.state, values;
+    for (std::size_t c = 0; c < own.size(); ++c) values.push_back(component(before, static_cast<int>(c)));
+    const std::vector<Ref> parts = components_of({&item, 1});
+    std::span<const Ref> rest = parts;
+    for (const Ref& of_item : step_.item) {
+      own.push_back(of_item);
+      values.push_back(taken(rest, of_item->type().scalars.size()));
+    }
+    const Ref step = lambda({before, item}, {substitute(as_one(all_results), own, values)}, place_);
+    const std::vector<Ref> vectors(items().begin(), items().end());
+    const Ref all = scan_state(step, zipped(vectors), as_one(start), place_, "map_accum_seq");
+    const Ref n = extent(all, 0);
+    const Ref last = index(all, primitive(Primitive::subtract, {n, int64(1)}, place_), place_, true);
+    const Ref end = cond(primitive(Primitive::less, {int64(0), n}, place_), last, as_one(start), place_);
+    give_end(components_of({&end, 1}));
+    for (std::size_t r = states_; r < results_.size(); ++r) {
+      const Ref x = parameter(Type::element(all->type().scalars), place_);
+      const std::vector<Ref> of_x = components_of({&x, 1});
+      std::span<const Ref> part = of_x;
+      for (std::size_t before_it = 0; before_it < r; ++before_it) part = part.subspan(components(before_it));
+      given_.push_back(map(lambda({x}, {taken(part, components(r))}, place_), {all}, place_));
+    }
+  }
+
+  const Place place_;
+  const StateStep step_;
+  const std::vector<Ref> results_;
+  std::size_t states_;
+  std::vector<Ref> own_, start_;  ///< parameters; the elements of the states
+  std::vector<Ref> given_;
+  bool is_the_state_ = false;  ///< do items become the state?
+};
 
 }  // namespace
 
@@ -140,68 +242,25 @@ std::optional<Ref> accumulated_by_chunk(const Ref& function, std::size_t states)
   if (!std::all_of(parameters.begin(), parameters.end(), is_single) ||
       !std::all_of(results.begin(), results.end(), is_single))
     return std::nullopt;
-  const Place place = function->place();
-  const std::vector<Type> of_state = element_types(parameters.first(states));
-  const std::vector<Type> of_item = element_types(parameters.subspan(states));
-  const std::vector<Type> of_results = element_types(results);
-  const Ref item = parameter(Type::element(scalars_of(of_item)), place);
-  /// From an element that begins with the state, and an item, to these results, as one element.
-  const auto step_from = [&](const std::vector<Type>& of_before,
-                             std::span<const Ref> wanted) -> std::optional<Ref> {
-    const Ref before = parameter(Type::element(scalars_of(of_before)), place);
-    std::vector<Ref> values = taken_apart(before, of_before);
-    values.resize(states);
-    for (Ref& part : taken_apart(item, of_item)) values.push_back(std::move(part));
-    const std::optional<std::vector<Ref>> next = ScalarForm(function, values).of(wanted);
-    return next ? std::optional(lambda({before, item}, {joined(*next)}, place)) : std::nullopt;
-  };
-
-  std::vector<Ref> own, vectors, elements, start;
-  for (const Type& type : of_state) {
-    own.push_back(parameter(Type::array(0, type.scalars), place));
-    start.push_back(index(own.back(), tuple({}), place, true));
+  StateStep step;
+  std::vector<Ref> values;
+  for (std::size_t p = 0; p < parameters.size(); ++p) {
+    const Scalars& scalars = parameters[p]->type().scalars;
+    if (p >= states) {
+      values.push_back(step.item.emplace_back(parameter(Type::element(scalars), function->place())));
+      continue;
+    }
+    std::vector<Ref> parts;
+    for (const ScalarType scalar : scalars)
+      parts.push_back(parameter(Type::element({scalar}), function->place()));
+    step.state.insert(step.state.end(), parts.begin(), parts.end());
+    values.push_back(as_one(std::move(parts)));
   }
-  for (const Type& type : of_item) {
-    vectors.push_back(parameter(Type::array(1, type.scalars), place));
-    elements.push_back(parameter(type, place));
-  }
-  const Ref items =
-      vectors.size() == 1 ? vectors[0] : map(lambda(elements, {joined(elements)}, place), vectors, place);
-
-  Ref all, end;                 // elements for each item; that behind the last
-  std::vector<Type> in_all;     // parts of these
-  std::size_t first_given = 0;  // of them, what items become
-  const std::optional<Ref> scanned = step_from(of_state, results.first(states));
-  if (scanned && is_exactly_associative(function, states, *scanned)) {
-    const Ref both = scan(*scanned, items, joined(start), {Prefixes::inclusive}, 0, place, "scan_seq");
-    all = project_array(both, 0, place);
-    end = index(project_array(both, 1, place), tuple({}), place, true);
-    in_all = of_state;
-  } else {
-    // The states are those of the function and, behind them, what the item becomes.
-    const std::optional<Ref> step = step_from(of_results, results);
-    if (!step) return std::nullopt;
-    for (std::size_t r = states; r < of_results.size(); ++r)
-      for (const ScalarType scalar : of_results[r].scalars) start.push_back(constant(scalar, 0));
-    all = scan_state(*step, items, joined(start), place, "map_accum_seq");
-    const Ref n = extent(all, 0);
-    const Ref last = index(all, primitive(Primitive::subtract, {n, int64(1)}, place), place, true);
-    end = cond(primitive(Primitive::less, {int64(0), n}, place), last, joined(start), place);
-    in_all = of_results;
-    first_given = states;
-  }
-
-  std::vector<Ref> given;
-  const std::vector<Ref> ends = taken_apart(end, in_all);
-  for (std::size_t s = 0; s < states; ++s) given.push_back(unit(ends[s], place));
-  for (std::size_t r = states; r < of_results.size(); ++r) {
-    const Ref x = parameter(Type::element(all->type().scalars), place);
-    given.push_back(
-        map(lambda({x}, {taken_apart(x, in_all)[first_given + r - states]}, place), {all}, place));
-  }
-  std::vector<Ref> taken = own;
-  taken.insert(taken.end(), vectors.begin(), vectors.end());
-  return lambda(std::move(taken), std::move(given), place);
+  std::optional<std::vector<Ref>> elements = ScalarForm(function, values).of(results);
+  if (!elements) return std::nullopt;
+  for (const Ref& next : std::span(*elements).first(states))
+    for (Ref& part : split(next)) step.next.push_back(std::move(part));
+  return OfChunk(function, states, std::move(step), std::move(*elements)).lambda_of_chunk();
 }
 
 }  // namespace anabranch::fuse

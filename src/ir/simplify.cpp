@@ -366,6 +366,13 @@ struct Simplifier::Impl {
   }
 };
 
+bool may_fail(const Ref& term) {
+  const std::vector<const Node*> nodes =
+      topological({&term, 1}, [](const Node& node) { return !node.type().is_array(); });
+  return std::any_of(nodes.begin(), nodes.end(),
+                     [](const Node* node) { return !node->type().is_array() && fails_itself(*node); });
+}
+
 Simplifier::Simplifier(bool into_arrays) : impl_(new Impl{into_arrays}) {}
 Simplifier::~Simplifier() = default;
 Ref Simplifier::operator()(const Ref& root) { return impl_->rewriter(root); }

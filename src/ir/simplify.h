@@ -29,4 +29,7 @@ class Simplifier {
   std::unique_ptr<Impl> impl_;
 };
 
+/// Can evaluating this scalar term fail, or not end, where the arrays that it reads are there?
+bool may_fail(const Ref& term);
+
 }  // namespace anabranch::ir

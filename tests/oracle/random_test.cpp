@@ -19,14 +19,14 @@ RandomProgram program_of(std::uint64_t seed) {
                        : random_sequence_program(seed, std::min(size, 12), options);
 }
 
-void check_program(std::uint64_t seed, Backend backend) {
-  Dice dice(seed + 12'345);
+void check_program(const RandomProgram& program, Backend backend) {
+  Dice dice(program.seed + 12'345);
   const Configuration first = drawn_configuration(dice, backend);
-  check(program_of(seed), {first, drawn_configuration(dice, backend)});
+  check(program, {first, drawn_configuration(dice, backend)});
 }
 
 void check_each(std::uint64_t from, std::uint64_t count, Backend backend) {
-  for (std::uint64_t seed = from; seed < from + count; ++seed) check_program(seed, backend);
+  for (std::uint64_t seed = from; seed < from + count; ++seed) check_program(program_of(seed), backend);
 }
 
 void check_programs(std::uint64_t from, std::uint64_t count, Backend backend) {
@@ -42,6 +42,12 @@ void check_programs(std::uint64_t from, std::uint64_t count, Backend backend) {
 
 constexpr Backend cpu = Backend::cpu, cuda = Backend::cuda, both = Backend::cpu_and_cuda;
 
+/// States of more items than one block of a scan has, or of fewer, which are cut into chunks.
+void check_states(std::uint64_t from, std::uint64_t count) {
+  for (std::uint64_t seed = from; seed < from + count; ++seed)
+    check_program(random_state_program(seed, seed % 3 == 0 ? 9'000 : 150, {.unguarded = seed % 8 == 7}), cpu);
+}
+
 }  // namespace
 
 TEST_CASE("random programs on the CPU (first part)") { check_programs(0, 100, cpu); }
@@ -49,6 +55,12 @@ TEST_CASE("random programs on the CPU (second part)") { check_programs(100, 100,
 TEST_CASE("random programs on the CPU (third part)") { check_programs(200, 100, cpu); }
 TEST_CASE("random programs on a simulated GPU") { check_programs(1000, 24, cuda); }
 TEST_CASE("random programs on the CPU and a simulated GPU") { check_programs(1024, 6, both); }
+
+TEST_CASE("random states of many items") {
+  check_states(0, 60);
+  for (std::uint64_t seed = 60; seed < 66; ++seed) check_program(random_state_program(seed, 150), cuda);
+}
+TEST_CASE("many random states", "[.long]") { check_states(1'000, 1'500); }
 
 // 20,000 programs on the CPU, an hour and a half of one core, and 400 on the simulated GPU, in parts.
 TEMPLATE_TEST_CASE_SIG("many random programs on the CPU from", "[.long]", ((int from), from), 100'000,

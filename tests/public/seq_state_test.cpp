@@ -108,6 +108,211 @@ TEST_CASE("map_accum_seq gives what becomes of items, and passes a state of seve
       }());
 }
 
+// What the compiler finds for all items of a chunk at once.
+
+constexpr std::int64_t many = 20'000;
+
+std::int32_t mixed(std::int64_t i) { return static_cast<std::int32_t>(i * 7919 % 1013 - 400); }
+
+const auto mixed_items = [] {
+  return produce(many, [](auto i) { return unit(cast<std::int32_t>(i * 7919 % 1013 - 400)); });
+};
+
+/// Items of a sequence of single elements are what a loop gives: `next(i)`, called for each item, from the first on.
+template <class T, class Next>
+void require_singles(const Seq<Scalar<T>>& items, Next next) {
+  const Vector<T> got = agree(consume(elements(items)));
+  REQUIRE(got.size() == many);
+  for (std::int64_t i = 0; i < many; ++i) REQUIRE(got[i] == next(i));
+}
+
+TEST_CASE("states that are counted and summed, beside what becomes of the item") {
+  const auto step = [](auto count, auto squares, auto least, auto x) {
+    const auto v = the(x);
+    const auto is_negative = v < 0;
+    return std::pair(
+        std::tuple(unit(cond(is_negative, the(count) + 1, the(count))),
+                   unit(the(squares) - cast<std::int64_t>(v) * 3 + 1), unit(min(v, the(least)))),
+        unit(the(squares) * 2 + cast<std::int64_t>(the(count)) + cast<std::int64_t>(the(least))));
+  };
+  std::int32_t count = 5, least = 1000;
+  std::int64_t squares = -7;
+  require_singles<std::int64_t>(
+      map_accum_seq(step, std::tuple(unit(5), unit(std::int64_t{-7}), unit(1000)), mixed_items()),
+      [&](std::int64_t i) {
+        const std::int64_t result = squares * 2 + count + least;
+        count += mixed(i) < 0;
+        squares += 1 - 3 * std::int64_t{mixed(i)};
+        least = std::min(least, mixed(i));
+        return result;
+      });
+  const auto sum_of_squares = [](auto sum, auto x) { return unit(the(sum) + the(x) * the(x)); };
+  std::uint32_t sum = 0;
+  require_singles<std::int32_t>(scan_seq(sum_of_squares, unit(0), mixed_items()), [&](std::int64_t i) {
+    sum += static_cast<std::uint32_t>(mixed(i) * mixed(i));
+    return static_cast<std::int32_t>(sum);
+  });
+}
+
+TEST_CASE("states that items set: the item before, delays, the last that was valid") {
+  const auto scaled = map_seq([](auto x) { return unit(cast<float>(the(x)) * 0.1f); }, mixed_items());
+  const auto scaled_on_host = [](std::int64_t i) { return static_cast<float>(mixed(i)) * 0.1f; };
+  const auto difference = [](auto last, auto x) { return std::pair(x, unit(the(x) - the(last))); };
+  require_singles<float>(map_accum_seq(difference, unit(2.5f), scaled), [&](std::int64_t i) {
+    return scaled_on_host(i) - (i == 0 ? 2.5f : scaled_on_host(i - 1));
+  });
+  const auto moving = [](auto x1, auto x2, auto x) {
+    return std::pair(std::tuple(x, x1), unit(the(x) * 0.5f + the(x1) * 0.25f + the(x2) * 0.125f));
+  };
+  require_singles<float>(map_accum_seq(moving, std::tuple(unit(1.0f), unit(-1.0f)), scaled),
+                         [&](std::int64_t i) {
+                           const float x1 = i == 0 ? 1.0f : scaled_on_host(i - 1);
+                           const float x2 = i == 0 ? -1.0f : i == 1 ? 1.0f : scaled_on_host(i - 2);
+                           return scaled_on_host(i) * 0.5f + x1 * 0.25f + x2 * 0.125f;
+                         });
+  const auto last_valid = [](auto valid, auto x) { return unit(cond(the(x) > 30.0f, the(x), the(valid))); };
+  float valid = 0.0f;
+  require_singles<float>(scan_seq(last_valid, unit(0.0f), scaled), [&](std::int64_t i) {
+    if (scaled_on_host(i) > 30.0f) valid = scaled_on_host(i);
+    return valid;
+  });
+}
+
+TEST_CASE("states that begin again, and that depend on others") {
+  // How long the signal has been rising, and where the largest value so far was.
+  const auto step = [](auto last, auto rising, auto largest, auto place, auto i, auto x) {
+    return std::pair(
+        std::tuple(x, unit(cond(the(x) > the(last), the(rising) + 1, 0)), unit(max(the(largest), the(x))),
+                   unit(cond(the(x) > the(largest), the(i), the(place)))),
+        std::tuple(rising, place));
+  };
+  const auto numbered = produce(
+      many, [](auto i) { return std::tuple(unit(i), unit(cast<std::int32_t>(i * 7919 % 1013 - 400))); });
+  const auto [rising, place] = unzip_seq(
+      map_accum_seq(step, std::tuple(unit(0), unit(3), unit(-1000), unit(std::int64_t{-1})), numbered));
+  std::int32_t last = 0, run = 3;
+  require_singles<std::int32_t>(rising, [&](std::int64_t i) {
+    const std::int32_t before = run;
+    run = mixed(i) > last ? run + 1 : 0;
+    last = mixed(i);
+    return before;
+  });
+  std::int32_t largest = -1000;
+  std::int64_t at = -1;
+  require_singles<std::int64_t>(place, [&](std::int64_t i) {
+    const std::int64_t before = at;
+    if (mixed(i) > largest) at = i;
+    largest = std::max(largest, mixed(i));
+    return before;
+  });
+  // Each depends on the other: from item to item.
+  const auto turned = [](auto a, auto b, auto x) {
+    return std::pair(std::tuple(unit(the(b) + the(x)), unit(the(a) - the(x))), unit(the(a) * 3 + the(b)));
+  };
+  std::uint32_t a = 1, b = 2;
+  require_singles<std::int32_t>(
+      map_accum_seq(turned, std::tuple(unit(1), unit(2)), mixed_items()), [&](std::int64_t i) {
+        const std::uint32_t result = a * 3 + b, x = static_cast<std::uint32_t>(mixed(i));
+        a = std::exchange(b, a - x) + x;
+        return static_cast<std::int32_t>(result);
+      });
+}
+
+/// A counter that begins again, in any type; every operation beside what sets it.
+template <class T, class Join, class JoinOnHost>
+void begins_again(Join join, JoinOnHost join_on_host) {
+  const auto step = [=](auto state, auto x) {
+    const auto v = cast<T>(the(x));
+    return unit(cond(the(x) % 17 == 0, v, cond(the(x) % 3 == 0, the(state), join(the(state), v))));
+  };
+  T state{3};
+  require_singles<T>(scan_seq(step, unit(T{3}), mixed_items()), [&](std::int64_t i) {
+    const T v = static_cast<T>(mixed(i));
+    state = mixed(i) % 17 == 0 ? v : mixed(i) % 3 == 0 ? state : static_cast<T>(join_on_host(state, v));
+    return state;
+  });
+}
+
+TEST_CASE("counters of every width that begin again") {
+  begins_again<std::int8_t>(
+      [](auto a, auto b) { return a + b; },
+      [](auto a, auto b) { return static_cast<std::uint8_t>(a) + static_cast<std::uint8_t>(b); });
+  begins_again<std::uint8_t>([](auto a, auto b) { return a - b; }, [](auto a, auto b) { return a - b; });
+  begins_again<std::int16_t>([](auto a, auto b) { return min(b, a); },
+                             [](auto a, auto b) { return std::min(a, b); });
+  begins_again<std::uint64_t>([](auto a, auto b) { return a * b; }, [](auto a, auto b) { return a * b; });
+  begins_again<std::uint32_t>([](auto a, auto b) { return a ^ b; }, [](auto a, auto b) { return a ^ b; });
+  begins_again<std::int64_t>([](auto a, auto b) { return b & a; }, [](auto a, auto b) { return b & a; });
+  begins_again<double>([](auto a, auto) { return a; }, [](auto a, auto) { return a; });
+}
+
+TEST_CASE("states of bools, of pairs, and set once in many blocks") {
+  const auto seen = [](auto before, auto x) { return unit(the(before) || the(x) > 600); };
+  bool any = false;
+  require_singles<bool>(scan_seq(seen, unit(false), mixed_items()),
+                        [&](std::int64_t i) { return any = any || mixed(i) > 600; });
+  const auto odd = [](auto before, auto x) { return unit(the(before) != (the(x) % 5 == 0)); };
+  bool parity = true;
+  require_singles<bool>(scan_seq(odd, unit(true), mixed_items()),
+                        [&](std::int64_t i) { return parity = parity != (mixed(i) % 5 == 0); });
+  // The first of two numbers that was seen last, and its place: a pair that is set as a whole.
+  using Numbered = std::pair<std::int64_t, std::int32_t>;
+  const auto last = [](auto before, auto i, auto x) {
+    return std::pair(unit(cond(the(i) == 9'000, make<Numbered>(the(i), the(x)), the(before))), before);
+  };
+  const auto numbered = produce(
+      many, [](auto i) { return std::tuple(unit(i), unit(cast<std::int32_t>(i * 7919 % 1013 - 400))); });
+  const auto pairs = map_accum_seq(last, unit(make<Numbered>(std::int64_t{-1}, 5)), numbered);
+  require_singles<std::int64_t>(
+      map_seq([](auto p) { return unit(get<0>(the(p)) * 1000 + cast<std::int64_t>(get<1>(the(p)))); }, pairs),
+      [](std::int64_t i) { return i <= 9'000 ? -1'000 + 5 : 9'000'000 + mixed(9'000); });
+}
+
+TEST_CASE("states that are found at once fail as one by one, with the item's number") {
+  const auto singles = produce(9'000, [](auto i) { return unit(i); });
+  const auto fails_at = [&](auto step, const char* text) {
+    fails<RunError>(consume(elements(map_accum_seq(step, unit(std::int64_t{1}), singles))), {text});
+  };
+  const char* const division = "divide: integer division of 10 by zero in item 5,018 ";
+  fails_at([](auto s, auto x) { return std::pair(unit(cond(10 / (the(x) - 5'018) > 0, the(s), the(s))), x); },
+           division);
+  fails_at(
+      [](auto s, auto x) { return std::pair(unit(cond(10 / (the(x) - 5'018) > 0, the(s) + 1, the(s))), x); },
+      division);
+  fails_at([](auto, auto x) { return std::pair(unit(10 / (the(x) - 5'018)), x); }, division);
+  fails_at(
+      [](auto s, auto x) {
+        return std::pair(unit(10 / (the(x) - 5'018)), unit(cond(the(x) < 0, the(s), the(x))));
+      },
+      division);
+  fails_at([](auto s, auto x) { return std::pair(unit(the(s) + 1), unit(10 / (the(x) - 5'018) + the(s))); },
+           division);
+  fails_at(
+      [](auto s, auto x) { return std::pair(unit(cond(the(x) == 5'018, 10 / (the(x) - 5'018), the(s))), x); },
+      division);
+  // Sides that are not taken do not fail.
+  const auto never = [](auto s, auto x) {
+    return std::pair(unit(cond(the(x) < 0, 10 / (the(x) - 5'018), the(s) + 1)),
+                     unit(cond(the(x) == 5'018, the(s), the(s) / (the(x) - 5'018))));
+  };
+  const Vector<std::int64_t> got =
+      agree(consume(elements(map_accum_seq(never, unit(std::int64_t{1}), singles))));
+  for (std::int64_t i = 0; i < 9'000; ++i) REQUIRE(got[i] == (i == 5'018 ? i + 1 : (i + 1) / (i - 5'018)));
+}
+
+TEST_CASE("a state of nothing to pass, and between chunks without items") {
+  const auto counted = [](auto n, auto x) {
+    return std::pair(unit(the(n) + 1), unit(the(n) * 1000 + the(x)));
+  };
+  const auto none = produce(0, [](auto i) { return unit(i); });
+  CHECK(agree(consume(elements(map_accum_seq(counted, unit(std::int64_t{7}), none)))).size() == 0);
+  const auto some = produce(3000, [](auto i) { return unit(i); });
+  const auto few = filter_seq([](auto x) { return the(x) % 1000 == 999; }, some);
+  const Vector<std::int64_t> got =
+      agree(consume(elements(map_accum_seq(counted, unit(std::int64_t{7}), append_seq(none, few, none)))));
+  require_same(got, Vector<std::int64_t>{7'999, 9'999, 11'999});
+}
+
 TEST_CASE("a state that a loop computes, and one of many items") {
   // The next state is found by a loop, so it is no scalar code.
   const auto root = [](auto x, auto y) {

@@ -165,6 +165,77 @@ Ref RandomArrays::accumulated(Scope& scope, const Ref& all) {
   return ir::map_accum_seq(all, ir::lambda(parameters, results), state);
 }
 
+Ref RandomArrays::next_count(const Scope& scope, const Ref& state, Primitive operation, int depth) {
+  const ScalarType type = state->type().scalars[0];
+  const auto term = [&](ScalarType of) {
+    Scope own = scope;
+    return scalars_.scalar(own, of, 2);
+  };
+  if (depth == 0) return dice_.chance(70) ? state : term(type);
+  const int kind = dice_.below(10);
+  if (kind < 3) {
+    const Ref condition = term(ScalarType::boolean);
+    const Ref then = next_count(scope, state, operation, depth - 1);
+    return ir::cond(condition, then, next_count(scope, state, operation, depth - 1));
+  }
+  if (kind == 3) return term(type);
+  if (dice_.chance(5)) operation = Primitive::maximum;
+  if (!ir::accepts(ir::info(operation).operands, type)) return state;
+  const Ref inner = next_count(scope, state, operation, depth - 1);
+  const Ref other = term(type);
+  return dice_.chance(70) ? ir::primitive(operation, {inner, other})
+                          : ir::primitive(operation, {other, inner});
+}
+
+Ref RandomArrays::counted(Scope& scope, const Ref& all) {
+  std::vector<Ref> items, singles, state, parameters;
+  Scope inner = scope;
+  for (const ArrayType& item : all->type().arrays)
+    inner.arrays.push_back(items.emplace_back(ir::parameter(Type::array(item))));
+  for (int more = 1 + dice_.below(2); more > 0; --more)
+    singles.push_back(ir::unit(scalars_.element(inner, dice_.element_type(options_.floats), 2)));
+  const Ref of_singles = ir::map_seq(ir::lambda(items, singles), {all});
+  for (int more = 1 + dice_.below(3); more > 0; --more) {
+    Scope of_seed = scope;
+    Scalars scalars{dice_.scalar_type(options_.floats && dice_.chance(40))};
+    if (dice_.chance(20)) scalars.push_back(dice_.scalar_type(false));
+    state.push_back(ir::unit(scalars_.element(of_seed, scalars, 1)));
+  }
+  const auto own = [&](const Ref& single) {
+    parameters.push_back(ir::parameter(Type::array(0, single->type().scalars)));
+    return ir::components(ir::index(parameters.back(), ir::tuple({})));
+  };
+  std::vector<std::vector<Ref>> states;
+  for (const Ref& single : state) states.push_back(own(single));
+  Scope step{{}, scope.arrays, 1};
+  for (const Ref& single : singles)
+    for (const Ref& part : own(single)) step.elements.push_back(part);
+  if (dice_.chance(10))
+    for (const auto& parts : states) step.elements.insert(step.elements.end(), parts.begin(), parts.end());
+  // Each may depend on those that come before it, from the first on or from the last on.
+  std::vector<Ref> results(states.size());
+  const bool is_reversed = dice_.chance(50);
+  for (std::size_t k = 0; k < states.size(); ++k) {
+    const std::size_t which = is_reversed ? states.size() - 1 - k : k;
+    std::vector<Ref> next;
+    for (const Ref& part : states[which]) {
+      using enum Primitive;
+      const Primitive operation =
+          dice_.pick(std::vector{add, add, subtract, multiply, minimum, maximum, bit_and, bit_or, bit_xor});
+      next.push_back(next_count(step, part, operation, 1 + dice_.below(3)));
+    }
+    results[which] = ir::unit(next.size() == 1 ? next[0] : ir::tuple(next));
+    step.elements.insert(step.elements.end(), states[which].begin(), states[which].end());
+  }
+  if (dice_.chance(30)) {
+    for (std::size_t s = 0; s < states.size(); ++s) results.push_back(Ref(results[s]));
+  } else {
+    for (int more = 1 + dice_.below(2); more > 0; --more)
+      results.push_back(ir::unit(scalars_.element(step, dice_.element_type(options_.floats), 3)));
+  }
+  return ir::map_accum_seq(of_singles, ir::lambda(parameters, results), state);
+}
+
 Ref RandomArrays::folded(Scope& scope, const Ref& all) {
   const ArrayType item = all->type().arrays[0];
   if (dice_.chance(60)) return ir::consume(ir::fold_seq(all, join_of_arrays(scope, item), nothing(item)));

@@ -37,6 +37,8 @@ class RandomArrays {
   ir::Ref of_rows(Scope& scope);
   /// A sequence that one array or two pass through as a state.
   ir::Ref accumulated(Scope& scope, const ir::Ref& all);
+  /// A sequence that single elements pass through: counters, delays, what was last set, or anything else.
+  ir::Ref counted(Scope& scope, const ir::Ref& all);
   /// All single arrays of a sequence, joined.
   ir::Ref folded(Scope& scope, const ir::Ref& all);
   /// Whether something holds.
@@ -54,6 +56,8 @@ class RandomArrays {
   ir::Ref grouped(Scope& scope);
   /// Numbers as often as values say, or all but the first elements of an array as a vector.
   ir::Ref repeated(Scope& scope);
+  /// What a step makes of a scalar of the state, from it and what is in the scope.
+  ir::Ref next_count(const Scope& scope, const ir::Ref& state, ir::Primitive operation, int depth);
   /// A function of two arrays of a type that gives one of it.
   ir::Ref join_of_arrays(const Scope& scope, const ir::ArrayType& type);
   /// A small array of a type.

@@ -73,10 +73,13 @@ class RandomSequences {
   /// Other items than those of a sequence, made of them.
   Ref other_items(const Ref& all) {
     switch (dice_.below(10)) {
-      case 8:
-      case 9: {
+      case 8: {
         Scope scope = captured_;
         return arrays_.accumulated(scope, all);
+      }
+      case 9: {
+        Scope scope = captured_;
+        return arrays_.counted(scope, all);
       }
       case 0:
         return ir::drop_seq(ir::int64(dice_.below(6)), all);
@@ -194,6 +197,20 @@ RandomProgram random_array_program(std::uint64_t seed, int size, const ProgramOp
 RandomProgram random_sequence_program(std::uint64_t seed, int size, const ProgramOptions& options) {
   Dice dice(seed);
   return {seed, size, RandomSequences(dice, options, std::max(size, 1)).program()};
+}
+
+RandomProgram random_state_program(std::uint64_t seed, int items, const ProgramOptions& options) {
+  Dice dice(seed);
+  RandomArrays arrays(dice, options, 129);
+  Scope scope;
+  scope.arrays.push_back(arrays.use(1 + dice.below(2)));
+  const Ref number = ir::parameter(Type::array(0, {ScalarType::int64}));
+  const Ref all = ir::produce(ir::int64(items), ir::lambda({number}, {number}));
+  const Ref given = arrays.counted(scope, all);
+  RandomProgram out{seed, items, {}};
+  for (std::size_t r = 0; r < given->type().arrays.size(); ++r)
+    out.roots.push_back(ir::consume(ir::elements(ir::project_seq(given, static_cast<int>(r), 1))));
+  return out;
 }
 
 std::string describe(const RandomProgram& program) {

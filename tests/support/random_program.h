@@ -35,6 +35,9 @@ RandomProgram random_array_program(std::uint64_t seed, int size, const ProgramOp
 /// their items and captured arrays, then elements and tabulate of its results.
 RandomProgram random_sequence_program(std::uint64_t seed, int size, const ProgramOptions& options = {});
 
+/// Items, single elements, that single elements pass through as a state (map_accum_seq), and its results.
+RandomProgram random_state_program(std::uint64_t seed, int items, const ProgramOptions& options = {});
+
 /// "seed 17, size 5", for a test's message.
 std::string describe(const RandomProgram& program);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "fuse/accumulate.h"
 #include "fuse/components.h"
 #include "interp/interpret.h"
 #include "ir/op_info.h"
@@ -102,6 +103,32 @@ TEST_CASE("one random program in five has segments, and some have other parts of
   CHECK(with_others > 60);
   CHECK(of_computed > 60);
   CHECK(of_items > 30);
+}
+
+TEST_CASE("states of random programs pass in every way") {
+  int scans = 0, pairs = 0, moved = 0, loops = 0;
+  for (std::uint64_t seed = 0; seed < 240; ++seed) {
+    const RandomProgram program = random_state_program(seed, 10);
+    for (const ir::Node* node : ir::topological(program.roots)) {
+      if (node->op() != ir::Op::map_accum_seq) continue;
+      const ir::MapAccumSeq accum(*node);
+      const auto of_chunk = fuse::accumulated_by_chunk(accum.function(), accum.state().size());
+      REQUIRE(of_chunk);
+      for (const ir::Node* inner : ir::topological((*of_chunk)->results())) {
+        const bool is_pair =
+            inner->op() == ir::Op::scan && ir::Scan(*inner).array()->type().scalars[0] == ScalarType::boolean;
+        scans += inner->op() == ir::Op::scan;
+        pairs += is_pair;
+        moved += inner->op() == ir::Op::generate;
+        loops += inner->op() == ir::Op::scan_state;
+      }
+    }
+  }
+  INFO(scans << " scans, " << pairs << " of pairs, " << moved << " moved, " << loops << " loops");
+  CHECK(scans > 60);
+  CHECK(pairs > 25);
+  CHECK(moved > 60);
+  CHECK(loops > 60);
 }
 
 TEST_CASE("many random programs run", "[.long]") {
