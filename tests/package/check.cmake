@@ -15,6 +15,10 @@ file(REMOVE_RECURSE "${work}")
 file(MAKE_DIRECTORY "${work}")
 set(options -G "${generator}" "-DCMAKE_CXX_COMPILER=${compiler}"
   "-DCMAKE_BUILD_TYPE=${build_type}" "-DCMAKE_CXX_FLAGS=${flags}")
+string(TOUPPER "${build_type}" type)
+if(type)
+  list(APPEND options "-DCMAKE_CXX_FLAGS_${type}=${type_flags}")
+endif()
 if(sanitize)  # a sanitizer's run time has to be in the program, too
   list(APPEND options "-DCMAKE_EXE_LINKER_FLAGS=-fsanitize=${sanitize}")
 endif()
