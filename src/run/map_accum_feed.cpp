@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 
 #include "ir/cancelled.h"
@@ -27,12 +28,34 @@ class MapAccum final : public Feed {
 
  private:
   bool pull(const Limit& limit, SourceChunk& items, std::vector<ItemRange>& own) override {
-    SourceChunk given;
-    if (!stage_->next(limit, given)) return false;
-    items = work_.by_chunk ? of_chunk(given) : one_by_one(given);
-    passed_ += given.items;
+    if (at_ == taken_.items) {
+      taken_ = {};
+      at_ = 0;
+      if (!stage_->next(limit, taken_)) return false;
+      items_that_fit_ = taken_.items;
+    }
+    items = some_of_what_was_taken();
     own.push_back({0, items.items});
     return true;
+  }
+
+  /// As much as there is memory for, in halves if it must be. What there is none for waits for the next call.
+  SourceChunk some_of_what_was_taken() {
+    for (;;) {
+      const std::int64_t end = std::min(taken_.items, at_ + items_that_fit_);
+      const SourceChunk part = end - at_ == taken_.items ? taken_ : slice(taken_, stage_->infos(), at_, end);
+      const std::vector<HostArray> state = state_;
+      try {
+        SourceChunk items = work_.by_chunk ? of_chunk(part) : one_by_one(part);
+        at_ = end;
+        passed_ += part.items;
+        return items;
+      } catch (const scheduler::BudgetExceeded&) {
+        state_ = state;
+        if (end - at_ <= 1) throw;
+        items_that_fit_ = (end - at_) / 2;
+      }
+    }
   }
 
   /// Of item i of those that are under way: its number as messages name it.
@@ -152,7 +175,10 @@ class MapAccum final : public Feed {
 
   const FeedWork work_;
   std::vector<HostArray> state_;
-  std::int64_t passed_ = 0;  ///< items of earlier chunks
+  SourceChunk taken_;                ///< from the stage
+  std::int64_t at_ = 0;              ///< its first so many have passed
+  std::int64_t items_that_fit_ = 0;  ///< at once
+  std::int64_t passed_ = 0;          ///< items before those that are under way
   std::unique_ptr<FeedingStage> stage_;
 };
 
