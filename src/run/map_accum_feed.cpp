@@ -140,12 +140,13 @@ class MapAccum final : public Feed {
     item->scalars = info.scalars;
     const std::int64_t* const offsets = static_cast<const std::int64_t*>(array.offsets.get());
     std::int64_t inner = 1;
-    for (std::size_t d = 1; d < info.extents.size(); ++d)
-      if (info.extents[d]) inner *= *info.extents[d];
-    for (std::size_t d = 0; d < info.extents.size(); ++d)
-      item->extents.push_back(info.extents[d] ? *info.extents[d]
+    for (std::size_t d = 1; d < info.extents.size(); ++d) inner *= info.extents[d].value_or(1);
+    for (std::size_t d = 0; d < info.extents.size(); ++d) {
+      const std::optional<std::int64_t>& extent = info.extents[d];
+      item->extents.push_back(extent          ? *extent
                               : info.ragged() ? (inner == 0 ? 0 : (offsets[i + 1] - offsets[i]) / inner)
                                               : array.extents[d].get()[i]);
+    }
     const std::int64_t begin = info.regular() ? i * item->size() : offsets[i];
     for (std::size_t c = 0; c < array.data.size(); ++c) {
       const auto bytes = begin * static_cast<std::int64_t>(size_of(info.scalars[c]));
