@@ -22,7 +22,7 @@ cmake -S "$work/source" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release >"$log" 
 build() { cmake --build "$build" --target test_oracle anabranch-llvm >"$log" 2>&1; }
 # Faults may make a program run for ever. The status is 0 where all programs pass: those of the short tier, then some more.
 programs() { (cd "$build" && ANABRANCH_CACHE=off ANABRANCH_TEST_SHRINK_OFF=1 timeout 300 bin/test_oracle "$@" --abort >"$log" 2>&1) 2>>"$log"; }
-run_programs() { programs "random programs on the CPU (*" && ANABRANCH_TEST_SEED=30000+700 programs "[seed]"; }
+run_programs() { programs "random states*,random programs on the CPU (*" && ANABRANCH_TEST_SEED=30000+700 programs "[seed]"; }
 # What a status that is not 0 says; nothing where the tests themselves could not run.
 death() {
   case $1 in
