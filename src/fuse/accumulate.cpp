@@ -1,7 +1,6 @@
 #include "fuse/accumulate.h"
 
 #include <algorithm>
-#include <array>
 
 #include "fuse/passed_states.h"
 #include "ir/views.h"
@@ -80,12 +79,10 @@ class ScalarForm {
   NodeMap<Ref> images_;    ///< of terms and scalar functions
 };
 
-Ref as_one(std::vector<Ref> parts) { return parts.size() == 1 ? parts[0] : tuple(std::move(parts)); }
-
 std::vector<Ref> components_of(std::span<const Ref> elements) {
   std::vector<Ref> parts;
   for (const Ref& element : elements)
-    for (int c = 0; c < element->type().components(); ++c) parts.push_back(component(element, c));
+    for (Ref& part : components(element)) parts.push_back(std::move(part));
   return parts;
 }
 
@@ -98,7 +95,7 @@ std::vector<Ref> split(const Ref& element) {
   for (const Node* node : topological({&element, 1}, is_joint)) {
     std::vector<Ref>& parts = known[node];
     if (!is_joint(*node)) {
-      parts = components_of(std::array{Ref(node)});
+      parts = components(Ref(node));
       continue;
     }
     const Cond branches(*node);

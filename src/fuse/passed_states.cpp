@@ -130,8 +130,6 @@ std::optional<Way> way_of(std::size_t component, const Ref& state, const Ref& ne
   return std::nullopt;
 }
 
-Ref as_one(const std::vector<Ref>& parts) { return parts.size() == 1 ? parts[0] : tuple(parts); }
-
 class Solver {
  public:
   Solver(const StateStep& step, std::span<const Ref> items, std::span<const Ref> start, Place place)
@@ -209,8 +207,11 @@ class Solver {
         leave(way.component);
     }
     const auto in_groups = [&](std::span<const Way> all, std::size_t width) {
-      for (; !all.empty(); all = all.subspan(std::min(all.size(), most_components / width)))
-        add_scan(all.first(std::min(all.size(), most_components / width)), width == 2, prefixes);
+      while (!all.empty()) {
+        const std::size_t count = std::min(all.size(), most_components / width);
+        add_scan(all.first(count), width == 2, prefixes);
+        all = all.subspan(count);
+      }
     };
     in_groups(joined, 1);
     in_groups(set, 2);
@@ -278,8 +279,7 @@ std::vector<Ref> shared_terms(const StateStep& step, std::span<const Ref> roots)
   std::vector<Ref> out;
   for (const auto& [node, count] : readers) {
     const Ref term(node);
-    if (count > 1 && node->op() != Op::lambda && additions(evaluation_cost({&term, 1})) > some_reads &&
-        !may_fail(term))
+    if (count > 1 && additions(evaluation_cost({&term, 1})) > some_reads && !may_fail(term))
       out.push_back(term);
   }
   std::sort(out.begin(), out.end(), [](const Ref& a, const Ref& b) { return a->id() < b->id(); });
@@ -287,6 +287,8 @@ std::vector<Ref> shared_terms(const StateStep& step, std::span<const Ref> roots)
 }
 
 }  // namespace
+
+Ref as_one(std::vector<Ref> terms) { return terms.size() == 1 ? terms[0] : tuple(std::move(terms)); }
 
 Ref over_items(const StateStep& step, std::span<const Ref> items, std::span<const Ref> before,
                const Ref& term, Place place) {

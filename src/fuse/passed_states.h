@@ -25,7 +25,8 @@ struct PassedStates {
 /// A component that does not depend on itself moves by one item (the item before, a delay). One that a step joins, by an
 /// operation that is exact in any order, to what does not depend on it, or sets anew under conditions, is a scan (a counter,
 /// one that begins again, the last valid value). Each may depend on components that are found before it. None, if there are
-/// components of another kind, or some depend on each other in a circle. `items`: vectors for `step.item`; `start`: terms for `step.state`.
+/// components of another kind, or some depend on each other in a circle. `items`: vectors for `step.item`; `start`: terms for
+/// `step.state`.
 std::optional<PassedStates> passed_states(const StateStep& step, std::span<const ir::Ref> items,
                                           std::span<const ir::Ref> start, bool wants_after, Place place);
 
@@ -33,6 +34,9 @@ std::optional<PassedStates> passed_states(const StateStep& step, std::span<const
 /// and is one more array of the items. What can fail stays where it is. `results`: other terms of the step's parameters.
 void store_shared_terms(StateStep& step, std::vector<ir::Ref>& items, std::vector<ir::Ref>& results,
                         Place place);
+
+/// One element of all the components of these: the only one, or a tuple.
+ir::Ref as_one(std::vector<ir::Ref> terms);
 
 /// The map of a term of a step's parameters over the items and, where the term takes them, the states before them.
 ir::Ref over_items(const StateStep& step, std::span<const ir::Ref> items, std::span<const ir::Ref> before,

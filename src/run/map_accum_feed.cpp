@@ -29,8 +29,6 @@ class MapAccum final : public Feed {
  private:
   bool pull(const Limit& limit, SourceChunk& items, std::vector<ItemRange>& own) override {
     if (at_ == taken_.items) {
-      taken_ = {};
-      at_ = 0;
       if (!stage_->next(limit, taken_)) return false;
       items_that_fit_ = taken_.items;
     }
@@ -49,6 +47,10 @@ class MapAccum final : public Feed {
         SourceChunk items = work_.by_chunk ? of_chunk(part) : one_by_one(part);
         at_ = end;
         passed_ += part.items;
+        if (at_ == taken_.items) {  // its memory is not needed any more
+          taken_ = {};
+          at_ = 0;
+        }
         return items;
       } catch (const scheduler::BudgetExceeded&) {
         state_ = state;
