@@ -367,10 +367,10 @@ struct Simplifier::Impl {
 };
 
 bool may_fail(const Ref& term) {
+  const auto fails = [](const Node& node) { return !node.type().is_array() && fails_itself(node); };
   const std::vector<const Node*> nodes =
-      topological({&term, 1}, [](const Node& node) { return !node.type().is_array(); });
-  return std::any_of(nodes.begin(), nodes.end(),
-                     [](const Node* node) { return !node->type().is_array() && fails_itself(*node); });
+      topological({&term, 1}, [&](const Node& node) { return !node.type().is_array() && !fails(node); });
+  return std::any_of(nodes.begin(), nodes.end(), [&](const Node* node) { return fails(*node); });
 }
 
 Simplifier::Simplifier(bool into_arrays) : impl_(new Impl{into_arrays}) {}

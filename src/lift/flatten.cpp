@@ -48,6 +48,53 @@ Sums sums_of(const Ref& vector) {
   return {project_array(both, 0), the(project_array(both, 1))};
 }
 
+/// May computing the array fail, where those that it is computed from are there?
+bool fails_itself(const Node& array) {
+  const auto function_may_fail = [](const Ref& function) {
+    return std::any_of(function->results().begin(), function->results().end(), may_fail);
+  };
+  switch (array.op().as<ArrayOp>()) {
+    case Op::use:
+    case Op::project_array:
+      return false;
+    case Op::unit:
+      return may_fail(Unit(array).value());
+    case Op::map:
+      return function_may_fail(Map(array).function());
+    case Op::generate:
+      return Generate(array).shape()->op() != Op::constant || function_may_fail(Generate(array).function());
+    case Op::fold:
+    case Op::scan:
+    case Op::scan_state:
+    case Op::backpermute:
+    case Op::reshape:
+    case Op::consume:
+    case Op::part:
+    case Op::sort:
+    case Op::select:
+    case Op::group:
+    case Op::last_at:
+    case Op::repeat:
+    case Op::compute:
+    case Op::trace:
+    case Op::awhile:
+    case Op::acond:
+      return true;
+  }
+  return true;
+}
+
+/// Arrays without elements, of these types.
+std::vector<Ref> empty_ones(std::span<const Ref> arrays) {
+  std::vector<Ref> out;
+  for (const Ref& array : arrays) {
+    const Type& type = array->type();
+    out.push_back(use(anabranch::detail::allocate_array(
+        type.scalars, std::vector<std::int64_t>(static_cast<std::size_t>(type.rank), 0))));
+  }
+  return out;
+}
+
 /// How many items the inner sequence has, as a term of the outer stage; negative where that is an error.
 Ref count_of(const Outer& outer, const Stage& inner) {
   Ref count;
@@ -473,12 +520,15 @@ class FlatBranch : Flattener {
                          : given;
     const Chosen chosen(mask, n_);
     const auto side = [&](const Ref& function, const Ref& count, const Ref& items) {
-      return of_each(count, [&](const Ref& k) {
+      bool runs_if_taken = true;
+      std::vector<Ref> made = of_each(count, [&](const Ref& k) {
         std::vector<Ref> arrays;
         const std::vector<Ref> results = of_item(function->results(), read(items, k), true, {});
+        runs_if_taken = !fails_without_items(results);
         for (std::size_t i = 0; i < results.size(); ++i) add_with_extents(arrays, results[i], known_[i]);
         return arrays;
       });
+      return runs_if_taken ? made : where_any(count, made);
     };
     const std::vector<Ref> then = side(branch.then(), chosen.holds_count, chosen.holds);
     const std::vector<Ref> otherwise = side(branch.otherwise(), chosen.other_count, chosen.others);
@@ -497,6 +547,26 @@ class FlatBranch : Flattener {
   }
 
  private:
+  /// Is there something that is the same for all items, and so computed even if there is none, which may fail?
+  bool fails_without_items(std::span<const Ref> arrays) const {
+    const std::vector<Ref>& given = nested_.body.program.parameters;
+    const std::vector<const Node*> nodes = topological(arrays);
+    return std::any_of(nodes.begin(), nodes.end(), [&](const Node* node) {
+      return node->op().is_a<ArrayOp>() && fails_itself(*node) &&
+             std::all_of(node->free().begin(), node->free().end(),
+                         [&](const Node* p) { return is_among(given, p); });
+    });
+  }
+
+  /// These, if there is an item.
+  static std::vector<Ref> where_any(const Ref& count, std::span<const Ref> arrays) {
+    const Ref all = acond(less(int64(0), count), lambda({}, {arrays.begin(), arrays.end()}),
+                          lambda({}, empty_ones(arrays)));
+    std::vector<Ref> out;
+    for (std::size_t i = 0; i < arrays.size(); ++i) out.push_back(project_array(all, static_cast<int>(i)));
+    return out;
+  }
+
   void join(std::size_t which, const Ref& mask, const Ref& before, const Items& taken, const Items& other) {
     const auto number_in = [&](const Ref& p) {
       return std::pair(read(before, p), subtract(p, read(before, p)));

@@ -64,7 +64,7 @@ class FeedingStage::Results final : public StageOutput {
     parts_.push_back(std::move(made));
   }
 
-  void append(PartResults part) override {
+  void append(PartResults&& part) override {
     for (std::size_t r = 0; r < part.shape.results.size(); ++r) {
       if (array_of(r).origin == PlanArray::Origin::item) continue;
       const std::int64_t elements = part.shape.results[r].elements;

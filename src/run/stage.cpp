@@ -210,10 +210,14 @@ bool StageRun::write_held() {
     return unwritten_;
   }();
   bool any = false;
-  for (const int number : slots) {
-    HeldResults& parts = slots_[static_cast<std::size_t>(number)]->parts;
-    any |= !parts.empty();
-    parts.move_to(results_);
+  try {
+    for (const int number : slots) {
+      HeldResults& parts = slots_[static_cast<std::size_t>(number)]->parts;
+      const bool holds = !parts.empty();
+      parts.move_to(results_);
+      any |= holds;
+    }
+  } catch (const scheduler::BudgetExceeded&) {  // some results are kept in memory: they wait for their turn
   }
   return any;
 }

@@ -22,7 +22,7 @@ std::vector<void*> addresses_of(const std::vector<std::shared_ptr<void>>& memory
   return addresses;
 }
 
-void StageOutput::append(PartResults part) {
+void StageOutput::append(PartResults&& part) {
   for (std::size_t r = 0; r < part.shape.results.size(); ++r)
     copy_part(part.components[r], part.shape.results[r].elements, static_cast<int>(r));
   commit(std::move(part.shape));
@@ -57,14 +57,13 @@ void HeldResults::commit(PartShape shape) {
   parts_.push_back(std::move(part));
 }
 
-void HeldResults::append(PartResults part) {
+void HeldResults::append(PartResults&& part) {
   if (part.owned.empty()) return StageOutput::append(std::move(part));
   parts_.push_back(std::move(part));
 }
 
 void HeldResults::move_to(StageOutput& sink) {
-  for (PartResults& part : parts_) sink.append(std::move(part));
-  parts_.clear();
+  for (; !parts_.empty(); parts_.pop_front()) sink.append(std::move(parts_.front()));
 }
 
 void HeldResults::clear() {

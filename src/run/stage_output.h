@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <vector>
 
@@ -51,8 +52,8 @@ class StageOutput {
   virtual std::vector<void*> room(int result, std::int64_t elements) = 0;
   /// The room of all results holds a part of this shape.
   virtual void commit(PartShape shape) = 0;
-  /// A part that lies elsewhere. Here: is copied.
-  virtual void append(PartResults part);
+  /// A part that lies elsewhere. Here: is copied. Where BudgetExceeded is thrown, the part is as it was.
+  virtual void append(PartResults&& part);
 
  protected:
   const plan::PlanArray& array_of(std::size_t result) const {
@@ -72,15 +73,15 @@ class HeldResults final : public StageOutput {
   using StageOutput::StageOutput;
   std::vector<void*> room(int result, std::int64_t elements) override;
   void commit(PartShape shape) override;
-  void append(PartResults part) override;
+  void append(PartResults&& part) override;
   bool empty() const { return parts_.empty(); }
-  /// Hands over all that is held.
+  /// Hands over all that is held; where the sink has no memory for a part, that one and those behind it stay.
   void move_to(StageOutput& sink);
   void clear();
 
  private:
   std::vector<std::vector<std::shared_ptr<void>>> rooms_;  ///< per result, not committed
-  std::vector<PartResults> parts_;
+  std::deque<PartResults> parts_;
 };
 
 }  // namespace anabranch::runtime

@@ -126,7 +126,7 @@ void StageResults::commit(PartShape shape) {
 }
 
 /// What is written is written from where it lies; all else is copied.
-void StageResults::append(PartResults part) {
+void StageResults::append(PartResults&& part) {
   for (std::size_t r = 0; r < sinks_.size(); ++r) {
     if (!sinks_[r]) continue;
     if (!part.owned.empty() && sinks_[r]->take(part.owned[r], true)) continue;

@@ -18,7 +18,7 @@ class StageResults final : public StageOutput {
                const GlobalValues& global, const RunBody& run_body);
   std::vector<void*> room(int result, std::int64_t elements) override;
   void commit(PartShape shape) override;
-  void append(PartResults part) override;
+  void append(PartResults&& part) override;
   /// A result of the next part lies here until `commit` returns.
   void append_held(int result, const std::vector<const void*>& components, std::int64_t elements);
   /// Whether results are written elsewhere, which is done beside computing.

@@ -168,6 +168,32 @@ TEST_CASE("run: little memory on the host") {
   }
 }
 
+TEST_CASE("run: inner sequences, whatever memory the host has for what they take and give") {
+  const Csr a(40, 300, 22, 30);
+  const auto inner = [](auto row) {
+    const Acc<Vector<double>> v = get<1>(unzip(row));
+    return consume(elements(produce(
+        size(v), [=](auto n) { return map([=](auto x) { return x * v[n] + cast<double>(size(v)); }, v); })));
+  };
+  const auto run = running(consume(elements(map_seq(inner, stream_in(a.source())))));
+  const auto expected = run({.backend = Backend::interpreter}, nullptr);
+  for (const std::string scheduler : {"adaptive", "fixed:3", "fixed:100000"}) {
+    int fit = 0;
+    for (std::int64_t bound = 256; fit < 4; bound += bound / 4) {
+      INFO(scheduler << ", " << bound << " bytes");
+      const WithFakeGpu gpu(seeded(static_cast<std::uint64_t>(bound)));
+      try {
+        const auto got = run({.backend = Backend::cuda, .memory = bound, .scheduler = scheduler}, nullptr);
+        CHECK(equal(got, expected));
+        ++fit;
+      } catch (const ResourceError&) {
+        REQUIRE(bound < 1 << 24);
+      }
+      check_clean();
+    }
+  }
+}
+
 TEST_CASE("run: items that a state passes through leave the GPU when they have been computed") {
   // Of a source in memory, which lives as long as the run: one by one, and a chunk at once.
   const auto total = [](auto v) { return consume(elements(map_seq([](auto x) { return sum(x); }, v))); };

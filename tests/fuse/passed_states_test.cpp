@@ -141,6 +141,23 @@ TEST_CASE("dear terms of the item that several terms take are computed once") {
     CHECK((node->op() != Op::primitive || node->payload().primitive != Primitive::log));
 }
 
+TEST_CASE("a loop that several terms take is not computed apart, as it may not end") {
+  const Ref x = parameter(Type::element({int32})), p = parameter(x->type()), b = parameter(x->type());
+  const Ref is_large = lambda({p}, {primitive(Primitive::less, {literal(7), p})});
+  Ref less = b;
+  for (int i = 0; i < 20; ++i)
+    less = primitive(Primitive::subtract, {less, primitive(Primitive::multiply, {x, less})});
+  const Ref loop = while_loop(is_large, lambda({b}, {less}), x);
+  std::vector<Ref> items{parameter(Type::array(1, {int32}))};
+  fuse::StateStep step;
+  for (int c = 0; c < 2; ++c) step.state.push_back(parameter(Type::element({int32})));
+  step.item.push_back(x);
+  step.next = {add(step.state[0], loop), primitive(Primitive::minimum, {step.state[1], loop})};
+  std::vector<Ref> results;
+  fuse::store_shared_terms(step, items, results, {});
+  CHECK(items.size() == 1);
+}
+
 TEST_CASE("states that depend on each other, or decide about themselves, go from item to item") {
   const Step each_other = [](const std::vector<Ref>& s, const Ref& x) {
     return std::vector{add(s[1], x), add(s[0], x)};

@@ -14,6 +14,7 @@
 
 #include "front/handle.h"
 #include "interp/interpret.h"
+#include "ir/views.h"
 #include "ir/walk.h"
 #include "oracle/program_text.h"
 #include "oracle/shrink.h"
@@ -87,23 +88,40 @@ std::shared_ptr<detail::ProgramImpl> compiled(const std::vector<Ref>& program) {
 /// What traces print.
 void ignored(std::string_view) {}
 
+/// Of the program's sequences each item, one after the other, with all of its arrays.
+std::vector<HostArray> items_of(const std::vector<Ref>& program, const RunOptions& options) {
+  std::vector<HostArray> out;
+  for (const Ref& root : program) {
+    if (root->op() != ir::Op::consume) continue;
+    const Ref& sink = ir::Consume(root).sink();
+    if (sink->op() != ir::Op::elements && sink->op() != ir::Op::tabulate) continue;
+    Ref sequence = ir::SinkTerm(sink).sequence();
+    if (sequence->op() == ir::Op::project_seq) sequence = ir::ProjectSeq(sequence).sequence();
+    detail::ItemReader reader(front::handle_of(sequence), options);
+    for (std::vector<HostArray> item; reader.next(item);) out.insert(out.end(), item.begin(), item.end());
+  }
+  return out;
+}
+
 /// Contraction changes what is rounded: then the interpreter is given the program behind it.
 std::vector<HostArray> expected_of(const std::vector<Ref>& program, const Configuration& configuration,
                                    const std::stop_token& stop) {
-  if (!configuration.contract) return interp::run(program, stop);
+  if (!configuration.contract && !configuration.item_by_item) return interp::run(program, stop);
   // What is shared, and folded, is what contraction sees.
-  const Off off(configuration.off.find("share") != std::string::npos ? "share" : "");
+  const Off off((configuration.contract ? "" : "contract,") +
+                std::string(configuration.off.find("share") != std::string::npos ? "share" : ""));
   RunOptions options;
   options.stop = stop;
   options.print = ignored;
   options.backend = Backend::interpreter;
+  if (configuration.item_by_item) return items_of(program, options);
   return detail::run(*compiled(program), {}, options, nullptr);
 }
 
 std::vector<HostArray> run(const std::vector<Ref>& program, const Configuration& configuration,
                            const std::stop_token& stop) {
   const Off off((configuration.contract ? "" : "contract,") + configuration.off);
-  const auto compiled_program = compiled(program);
+  const auto compiled_program = configuration.item_by_item ? nullptr : compiled(program);
   RunOptions options;
   options.stop = stop;
   options.print = ignored;
@@ -112,7 +130,8 @@ std::vector<HostArray> run(const std::vector<Ref>& program, const Configuration&
   options.threads = configuration.threads;
   for (options.memory = configuration.memory;; options.memory *= 2) {
     try {
-      return detail::run(*compiled_program, {}, options, nullptr);
+      return configuration.item_by_item ? items_of(program, options)
+                                        : detail::run(*compiled_program, {}, options, nullptr);
     } catch (const ResourceError&) {
       if (options.memory == 0 || options.memory > std::int64_t{1} << 28) throw;
     }
@@ -225,9 +244,9 @@ std::string to_string(const Configuration& c) {
   const char* backend = c.backend == Backend::cpu    ? "CPU"
                         : c.backend == Backend::cuda ? "GPU"
                                                      : "CPU and GPU";
-  return fmt::format("{}, scheduler {}, {} threads, off: \"{}\", {}memory {}{}", backend, c.scheduler,
+  return fmt::format("{}, scheduler {}, {} threads, off: \"{}\", {}memory {}{}{}", backend, c.scheduler,
                      c.threads, c.off, c.contract ? "contracted, " : "", c.memory,
-                     c.pieces ? ", in pieces" : "");
+                     c.pieces ? ", in pieces" : "", c.item_by_item ? ", item by item" : "");
 }
 
 std::string code_of(const Configuration& c) {
@@ -236,8 +255,8 @@ std::string code_of(const Configuration& c) {
                                                      : "cpu_and_cuda";
   return fmt::format(
       "{{.backend = Backend::{}, .scheduler = \"{}\", .threads = {}, .off = \"{}\", .contract = {}, .memory "
-      "= {}, .pieces = {}}}",
-      backend, c.scheduler, c.threads, c.off, c.contract, c.memory, c.pieces);
+      "= {}, .pieces = {}, .item_by_item = {}}}",
+      backend, c.scheduler, c.threads, c.off, c.contract, c.memory, c.pieces, c.item_by_item);
 }
 
 Failures failures() { return met_failures; }
@@ -255,9 +274,11 @@ Configuration drawn_configuration(Dice& dice, Backend backend) {
     const bool tells = !on_gpu || (std::string_view(pass) != "caches" && std::string_view(pass) != "avx512");
     if (dice.chance(20) && tells) out.off += (out.off.empty() ? "" : ",") + std::string(pass);
   }
-  if (dice.chance(20)) out.memory = 1 << 20;
+  // From what no run can do with, which is then doubled until one can, to what leaves room for all.
+  if (dice.chance(40)) out.memory = std::int64_t{1} << (5 + dice.below(16));
   out.contract = dice.chance(40);
   out.pieces = dice.chance(30) && !on_gpu;
+  out.item_by_item = dice.chance(25) && backend != Backend::cpu_and_cuda;
   return out;
 }
 
@@ -291,6 +312,7 @@ void check_everywhere(const std::vector<Ref>& program, const Configuration& as_i
                                   {.threads = 4, .off = "shapes,ranges,share"},
                                   {.threads = 1, .off = "avx512"},
                                   {.contract = true},
+                                  {.scheduler = "fixed:2", .item_by_item = true},
                                   {.backend = Backend::cuda}}) {
     INFO(to_string(configuration));
     CHECK(wrong_with(program, configuration) == "");

@@ -25,12 +25,15 @@ struct Configuration {
   bool contract = false;    ///< products and sums are contracted; the interpreter is given what that leaves
   std::int64_t memory = 0;  ///< a bound that may turn out to be too tight: then it is doubled
   bool pieces = false;      ///< sources are read in pieces (SourceBase::split)
+  /// Instead of its results, the items of sequences that these are made of are asked for, one after the other (stream_out).
+  bool item_by_item = false;
 };
 std::string to_string(const Configuration& configuration);
 /// The braces that make it.
 std::string code_of(const Configuration& configuration);
 
-/// One of the matrix: chunk sizes, threads, passes off, contraction, vectors of 32 bytes, tight memory, pieces.
+/// One of the matrix: chunk sizes, threads, passes off, contraction, vectors of 32 bytes, tight memory, pieces, items
+/// one by one.
 Configuration drawn_configuration(Dice& dice, Backend backend);
 
 /// What is wrong with a program under a configuration: "" where it gives the interpreter's bits. One that has not ended

@@ -106,7 +106,8 @@ TEST_CASE("a program that fails is written for tests/regress") {
         "n3 = ir::primitive(primitive_named(\"add\"), {n2, n2})", "n4 = ir::lambda({n1}, {n3})",
         "n5 = ir::map(n4, {n0})",
         "check_everywhere({n5}, {.backend = Backend::cpu, .scheduler = \"adaptive\", .threads = 2, .off = "
-        "\"fusion\", .contract = false, .memory = 7, .pieces = false});"}) {
+        "\"fusion\", .contract = false, .memory = 7, .pieces = false, "
+        ".item_by_item = false});"}) {
     INFO(text);
     CHECK(text.find(part) != std::string::npos);
   }
@@ -144,9 +145,10 @@ TEST_CASE("every configuration of the matrix is drawn") {
     seen.insert(std::to_string(c.threads) + " threads");
     if (c.memory > 0) seen.insert("tight memory");
     if (c.contract) seen.insert("contract");
+    if (c.item_by_item) seen.insert("item by item");
     for (const char* pass :
          {"fusion", "share", "components", "shapes", "ranges", "in_place", "caches", "avx512"})
       if (c.off.find(pass) != std::string::npos) seen.insert(pass);
   }
-  CHECK(seen.size() == 7 + 3 + 1 + 1 + 8);
+  CHECK(seen.size() == 7 + 3 + 1 + 1 + 1 + 8);
 }

@@ -136,6 +136,17 @@ TEST_CASE("the side of a branch that an item does not take does not run") {
       some_rows());
 }
 
+TEST_CASE("a side that no item takes does not run, be what it computes the same for all items") {
+  const Acc<Vector<double>> table = use(Vector<double>{});
+  everywhere(
+      [=](Row row) {
+        return acond(
+            size(row) > 1000, [&] { return generate(3, [=](Number i) { return table[i]; }); },
+            [&] { return row; });
+      },
+      some_rows());
+}
+
 TEST_CASE("a loop for each item, as long as it is active") {
   everywhere(
       [](Row row) {

@@ -321,6 +321,35 @@ TEST_CASE("write: results far larger than the memory bound", "[once]") {
   CHECK_THROWS_AS(program.run({.memory = 12 << 10}), ResourceError);
 }
 
+TEST_CASE("write: items that are kept in memory, too, whatever memory there is", "[once]") {
+  std::vector<Vector<double>> rows;
+  for (std::int64_t n = 0; n < 300; ++n)
+    rows.push_back(numbers<double>(n % 37, static_cast<std::uint64_t>(n)));
+  const auto items = map_seq(scale, map_seq(scale, stream_in(rows)));
+  const auto sink = sink_for(items);
+  const auto program =
+      compile(std::tuple(consume(write(items, Sink<Vector<double>>(sink))), consume(elements(items))));
+  auto [count, expected] = program.run();
+  const ReadItems written = sink->items;
+  for (const char* scheduler : {"adaptive", "paper", "fixed:1", "fixed:7", "fixed:1000000"})
+    for (const int threads : {1, 2, 4})
+      for (std::int64_t memory = 128, runs = 0; runs < 3; memory *= 2) {
+        INFO(scheduler << ", " << threads << " threads, " << memory << " bytes");
+        sink->items.clear();
+        const int commits = sink->commits;
+        try {
+          auto [again, all] = program.run({.threads = threads, .memory = memory, .scheduler = scheduler});
+          CHECK(again[0] == count[0]);
+          require_same(all, expected);
+          CHECK(sink->items == written);
+          ++runs;
+        } catch (const ResourceError&) {
+          CHECK(sink->commits == commits);
+          REQUIRE(memory < 1 << 20);
+        }
+      }
+}
+
 TEST_CASE("write: a sink may keep chunks where it is told that it may", "[once]") {
   class Keeper final : public SinkBase {
    public:

@@ -386,8 +386,21 @@ void DeviceChunk::fetch_sizes(int array, std::size_t steps) {
     if (d.kind == plan::PlanExtent::Kind::per_item) fetch(d.index, steps);
 }
 
+namespace {
+/// Memory of the host that a stream copies from or to. It stays until the stream is done with it, also where something fails.
+struct CopiedMemory {
+  explicit CopiedMemory(DeviceStream& s) : stream(s) {}
+  ~CopiedMemory() { stream.drain(); }
+  CopiedMemory(const CopiedMemory&) = delete;
+
+  DeviceStream& stream;
+  std::vector<std::shared_ptr<const void>> pieces;
+};
+}  // namespace
+
 /// Its arguments and results go by way of the host.
 void DeviceChunk::run_step(const plan::NestedStep& step, std::size_t number) {
+  CopiedMemory copied(stream_);
   std::vector<HostArray> arguments{scalar_array(items(0))};
   std::vector<scheduler::Reservation> held;
   for (const plan::RearrangeStep::Input& input : step.inputs) {
@@ -403,6 +416,7 @@ void DeviceChunk::run_step(const plan::NestedStep& step, std::size_t number) {
       held.push_back(context_.budget.reserve("inner sequences on the host", elements * width));
       argument->buffers.push_back(
           context_.memory.share(context_.memory.take(static_cast<std::size_t>(elements * width) + 64)));
+      copied.pieces.push_back(argument->buffers.back());
       const cuda::Address from = arrays_[static_cast<std::size_t>(input.index)][c] +
                                  static_cast<cuda::Address>(first_of(array) * width);
       if (elements > 0) stream_.download(argument->buffers.back().get(), from, elements * width);
@@ -415,6 +429,7 @@ void DeviceChunk::run_step(const plan::NestedStep& step, std::size_t number) {
     if (step.outputs[r] < 0) continue;
     const auto n = static_cast<std::size_t>(step.outputs[r]);
     const PlanArray& array = stage_.group.arrays[n];
+    copied.pieces.push_back(results[r]);
     for (std::size_t c = 0; c < results[r]->buffers.size(); ++c) {
       const std::int64_t bytes = results[r]->size() * bytes_per(results[r]->scalars[c]);
       blocks_of_[n].push_back(memory_.take("intermediate arrays", bytes));
@@ -527,8 +542,8 @@ void DeviceChunk::rearrange_on_device(const plan::RearrangeStep& step, std::size
 /// What it reads comes from the device, what it gives goes there.
 void DeviceChunk::rearrange_on_host(const plan::RearrangeStep& step, std::size_t number) {
   const bool rows = works_on_rows(step);
+  CopiedMemory copied(stream_);
   std::deque<std::vector<std::int64_t>> offsets;
-  std::deque<std::shared_ptr<void>> memory;
   std::vector<scheduler::Reservation> held;
   const auto place = [&](int array) {
     PlacedArray placed;
@@ -537,8 +552,10 @@ void DeviceChunk::rearrange_on_host(const plan::RearrangeStep& step, std::size_t
     for (const ScalarType type : stage_.group.arrays[static_cast<std::size_t>(array)].type.scalars) {
       const std::int64_t bytes = elements(array) * bytes_per(type);
       held.push_back(context_.budget.reserve("rearranged on the host", bytes));
-      memory.push_back(context_.memory.share(context_.memory.take(static_cast<std::size_t>(bytes) + 64)));
-      placed.components.push_back(memory.back().get());
+      const std::shared_ptr<void> memory =
+          context_.memory.share(context_.memory.take(static_cast<std::size_t>(bytes) + 64));
+      copied.pieces.push_back(memory);
+      placed.components.push_back(memory.get());
     }
     placed.parts = parts_of(array, rows, offsets.emplace_back());
     if (asks_for_extents(step)) placed.extents = all_extents(array);

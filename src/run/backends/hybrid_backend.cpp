@@ -21,7 +21,7 @@ class BehindTheHost final : public StageOutput {
     return to_.room(result, elements);
   }
   void commit(PartShape shape) override { to_.commit(std::move(shape)); }
-  void append(PartResults part) override {
+  void append(PartResults&& part) override {
     of_host_.move_to(to_);
     to_.append(std::move(part));
   }
