@@ -72,11 +72,11 @@ struct ArrayInfo {
       if (!e) return false;
     return true;
   }
-  /// Only the outermost extent differs: extents follow from the offsets, no extents buffer is given.
+  /// Only the outermost extent differs, and the others are not 0: extents follow from the offsets, no extents buffer is given.
   bool ragged() const {
     if (extents.empty() || extents[0]) return false;
     for (std::size_t d = 1; d < extents.size(); ++d)
-      if (!extents[d]) return false;
+      if (!extents[d] || *extents[d] == 0) return false;
     return true;
   }
 };

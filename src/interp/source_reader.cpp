@@ -51,8 +51,7 @@ class Component {
     if (info_.ragged()) {
       std::int64_t inner = 1;
       for (std::size_t d = 1; d < info_.extents.size(); ++d) inner *= *info_.extents[d];
-      // Where the inner size is 0 the offsets say nothing: such an item has no rows.
-      out.push_back(inner == 0 ? 0 : size / inner);
+      out.push_back(size / inner);
       for (std::size_t d = 1; d < info_.extents.size(); ++d) out.push_back(*info_.extents[d]);
     } else {
       for (std::size_t d = 0; d < info_.extents.size(); ++d)

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include <anabranch/array.h>
 #include <anabranch/error.h>
@@ -155,7 +157,14 @@ ArrayChunk ArrowRows::chunk(std::int64_t begin, std::int64_t rows, std::int64_t&
   const std::int64_t from = offsets_ ? offset(begin) * inner_ : begin * inner_;
   const std::int64_t to = from + elements(begin, rows);
   for (const Component& c : components_) out.data.push_back(component(c, from, to, copied));
-  if (offsets_) out.offsets = offsets(begin, rows, copied);
+  if (!offsets_) return out;
+  out.offsets = offsets(begin, rows, copied);
+  if (column_.info.ragged()) return out;
+  // Lists of lists of none.
+  const auto lengths = std::make_shared<std::vector<std::int64_t>>();
+  for (std::int64_t i = begin; i < begin + rows; ++i) lengths->push_back(offset(i + 1) - offset(i));
+  out.extents.resize(column_.info.extents.size());
+  out.extents[0] = {lengths, lengths->data()};
   return out;
 }
 

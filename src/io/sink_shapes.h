@@ -23,7 +23,7 @@ inline Shape shape_of(const ArrayInfo& info, const ArrayChunk& array, std::int64
       shape.push_back(*info.extents[d]);
     } else if (info.ragged()) {
       const auto* offsets = static_cast<const std::int64_t*>(array.offsets.get()) + item;
-      shape.push_back(inner == 0 ? 0 : (offsets[1] - offsets[0]) / inner);
+      shape.push_back((offsets[1] - offsets[0]) / inner);
     } else {
       shape.push_back(array.extents[d].get()[item]);
     }

@@ -192,8 +192,13 @@ class PlanBuilder {
       FedArray& array = arrays.emplace_back();
       array.scalars = item->type().scalars;
       array.overlap = may_overlap(stage, item);
-      for (const Ref& e : staged_.facts_of(item).extents)
-        array.extents.push_back(mentions(*e, stage.items) ? -1 : global_.uniform_of(e));
+      const std::vector<Ref>& extents = staged_.facts_of(item).extents;
+      const bool differ = std::any_of(extents.begin(), extents.end(),
+                                      [&](const Ref& e) { return mentions(*e, stage.items); });
+      // Where the others may be 0 an extent does not follow from offsets: then all are given, as if they differed.
+      const bool all_differ = differ && extents.size() > 1 && !inner_extents_are_positive(extents);
+      for (const Ref& e : extents)
+        array.extents.push_back(all_differ || mentions(*e, stage.items) ? -1 : global_.uniform_of(e));
     }
     return arrays;
   }

@@ -9,6 +9,20 @@ namespace anabranch::plan {
 
 using namespace ir;
 
+namespace {
+/// What a map gives of these elements. A source that its function does not look at need not be readable.
+template <class F>
+Ref mapped(const Map& map, F&& element_of) {
+  const std::span<const Ref> parameters = map.function()->parameters();
+  std::vector<Ref> arguments;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const bool taken = mentions(*map.function()->result(), parameters.subspan(i, 1));
+    arguments.push_back(taken ? element_of(map.arrays()[i]) : parameters[i]);
+  }
+  return ir::apply(map.function(), arguments)[0];
+}
+}  // namespace
+
 Ref Expander::element(const Ref& array, std::span<const Ref> ix) {
   if (stored(array)) return index(array, tuple({ix.begin(), ix.end()}), array->place(), true);
   return definition(array, ix);
@@ -31,12 +45,9 @@ Ref Expander::definition(const Ref& array, std::span<const Ref> ix) {
     case Op::generate:
       result = ir::apply(Generate(array).function(), {{at}})[0];
       break;
-    case Op::map: {
-      std::vector<Ref> arguments;
-      for (const Ref& source : Map(array).arrays()) arguments.push_back(element(source, ix));
-      result = ir::apply(Map(array).function(), arguments)[0];
+    case Op::map:
+      result = mapped(Map(array), [&](const Ref& source) { return element(source, ix); });
       break;
-    }
     case Op::backpermute: {
       const Ref from = ir::apply(Backpermute(array).function(), {{at}})[0];
       const Ref& source = Backpermute(array).array();
@@ -89,9 +100,8 @@ Ref Expander::element_linear(const Ref& array, const Ref& position) {
   if (const auto it = known_.find(key); it != known_.end()) return it->second;
   kept_.push_back(array);
   kept_.push_back(position);
-  std::vector<Ref> arguments;
-  for (const Ref& source : Map(array).arrays()) arguments.push_back(element_linear(source, position));
-  return known_[key] = ir::apply(Map(array).function(), arguments)[0];
+  return known_[key] =
+             mapped(Map(array), [&](const Ref& source) { return element_linear(source, position); });
 }
 
 Ref Expander::inline_reads(const Ref& scalar) {

@@ -72,13 +72,17 @@ const ArrayInfo* GroupBuilder::source_info(int item) const {
   return nullptr;
 }
 
+bool inner_extents_are_positive(std::span<const Ref> extents) {
+  return std::all_of(extents.begin() + 1, extents.end(), [](const Ref& e) {
+    return e->op() == Op::constant && static_cast<std::int64_t>(e->payload().bits) > 0;
+  });
+}
+
 bool GroupBuilder::ragged_item(int item) const {
   for (const StageSource& source : stage_->sources)
     if (item >= source.first && item < source.first + source.count && !source.feeds.empty()) {
       const std::vector<Ref>& extents = item_extents(item);
-      return !extents.empty() && std::all_of(extents.begin(), extents.end(), [&](const Ref& e) {
-        return (&e == extents.data()) == depends_on_item(*e);
-      });
+      return !extents.empty() && depends_on_item(*extents[0]) && inner_extents_are_positive(extents);
     }
   const ArrayInfo* info = source_info(item);
   return info && info->ragged();

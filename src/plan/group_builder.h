@@ -34,6 +34,9 @@ struct Context {
 /// loops over all items have none.
 bool may_overlap(const ir::Stage& stage, const ir::Ref& item);
 
+/// Are all but the outermost known to be above 0? Then that one follows from the number of elements.
+bool inner_extents_are_positive(std::span<const ir::Ref> extents);
+
 /// Builds the arrays, uniforms, descriptors and steps of one group.
 class GroupBuilder {
  public:

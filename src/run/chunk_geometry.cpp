@@ -80,7 +80,7 @@ std::int64_t ChunkGeometry::dim(const PlanExtent& d, std::int64_t item) const {
   for (std::size_t k = 1; k < info.extents.size(); ++k) inner *= *info.extents[k];
   const std::int64_t elements = ir::offset_at(chunk.offsets.get(), info.offsets, item + 1) -
                                 ir::offset_at(chunk.offsets.get(), info.offsets, item);
-  return inner == 0 ? 0 : elements / inner;
+  return elements / inner;
 }
 
 std::vector<std::int64_t> ChunkGeometry::shape_of(const plan::Descriptor& descriptor,

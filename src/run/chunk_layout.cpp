@@ -36,7 +36,7 @@ std::shared_ptr<const std::int64_t> extents_of(const ArrayChunk& array, const Ar
   return numbers(items, [&](std::int64_t i) {
     const std::int64_t elements = ir::offset_at(array.offsets.get(), info.offsets, i + 1) -
                                   ir::offset_at(array.offsets.get(), info.offsets, i);
-    return inner == 0 ? 0 : elements / inner;
+    return elements / inner;
   });
 }
 

@@ -3,12 +3,23 @@
 #include <algorithm>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "ir/cancelled.h"
 #include "ir/views.h"
+#include "run/pushed_items.h"
 
 namespace anabranch::runtime {
+
+std::exception_ptr failure_after_items() {
+  try {
+    throw;
+  } catch (const NothingPushed&) {
+  } catch (const scheduler::BudgetExceeded&) {
+  } catch (const ItemTooBig&) {
+  } catch (...) {
+    return std::current_exception();
+  }
+  return nullptr;
+}
 
 Feed::Feed(const FeedWork& work)
     : context_(work.context), builder_(info_.arrays, work.context.memory, work.context.executor) {
@@ -38,14 +49,14 @@ bool Feed::take_all(const Limit& limit) {
   if (left.size() == 1 || 2 * left.front().items() >= items_.items ||
       builder_.fitting(items_, {left.front().begin, left.back().end}, limit) < items)
     return false;
-  if (builder_.items() == 0) check_memory(left.front().begin, limit.memory);
+  if (builder_.items() == 0 && !may_copy(left.front().begin, limit.memory)) return false;
   builder_.append(items_, left);
   given_ = own_.size();
   return true;
 }
 
 /// Of the next range what fits: gathers it, or, where nothing has been gathered and it follows each other and is most of a
-/// chunk or all that is asked for, gives it where it lies.
+/// chunk or all that is asked for, or no memory is left for a copy, gives it where it lies.
 bool Feed::take_some(const Limit& limit, SourceChunk& chunk) {
   ItemRange& range = own_[given_];
   const std::int64_t items = builder_.fitting(items_, range, limit);
@@ -54,11 +65,11 @@ bool Feed::take_some(const Limit& limit, SourceChunk& chunk) {
   range.begin = taken.end;
   const bool ended = range.items() == 0;
   if (ended) ++given_;
-  if (builder_.items() == 0 && (2 * items >= items_.items || !ended)) {
+  if (builder_.items() == 0 &&
+      (2 * items >= items_.items || !ended || !may_copy(taken.begin, limit.memory))) {
     chunk = items == items_.items ? items_ : slice(items_, info_.arrays, taken.begin, taken.end);
     return true;
   }
-  if (builder_.items() == 0) check_memory(taken.begin, limit.memory);
   builder_.append(items_, {&taken, 1});
   return false;
 }
@@ -70,7 +81,7 @@ bool Feed::refill(const Limit& limit) {
     return pull_some(limit);
   } catch (...) {
     if (builder_.items() == 0) throw;
-    failed_ = std::current_exception();  // comes after what there is
+    failed_ = failure_after_items();
     return false;
   }
 }
@@ -92,16 +103,13 @@ bool Feed::is_enough(const Limit& limit) const {
   return builder_.items() >= limit.items || builder_.work() >= limit.work || builder_.bytes() >= limit.bytes;
 }
 
-/// Before an item is copied.
-void Feed::check_memory(std::int64_t item, std::int64_t memory) const {
+/// Is there memory for a copy of an item?
+bool Feed::may_copy(std::int64_t item, std::int64_t memory) const {
   const SourceChunk first = slice(items_, info_.arrays, item, item + 1);
   std::int64_t bytes = 0;
   for (std::size_t a = 0; a < info_.arrays.size(); ++a)
     bytes += elements_of(first.arrays[a], info_.arrays[a], 1) * width_of(info_.arrays[a]);
-  if (bytes > memory)
-    throw ItemTooBig(
-        fmt::format("{}: an item needs {} bytes, the memory bound leaves {}", info_.name, bytes, memory),
-        bytes);
+  return bytes <= memory;
 }
 
 FedChunks::FedChunks(const FeedWork& work, std::size_t stage)

@@ -24,6 +24,10 @@ struct FeedWork {
   std::function<std::unique_ptr<FeedingStage>(std::size_t i)> stage{};
 };
 
+/// Of the exception that is being handled, behind items that have been read: what is to be thrown when these have been given.
+/// Null where the next attempt may succeed: memory is short, or nothing has been pushed yet.
+std::exception_ptr failure_after_items();
+
 /// Gives the items that a derived class chooses of chunks, in chunks as large as the reader wants them: whole ones as they are,
 /// else copies.
 class Feed : public SourceBase {
@@ -45,7 +49,7 @@ class Feed : public SourceBase {
   bool is_enough(const Limit& limit) const;
   bool take_all(const Limit& limit);
   bool take_some(const Limit& limit, SourceChunk& chunk);
-  void check_memory(std::int64_t item, std::int64_t memory) const;
+  bool may_copy(std::int64_t item, std::int64_t memory) const;
 
   ChunkBuilder builder_;
   SourceChunk items_;           ///< what has been pulled

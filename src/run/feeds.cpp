@@ -109,7 +109,11 @@ class Append final : public Feed {
 
   void begin(std::size_t stage) {
     chunks_.reset();  // it may read the same source
-    chunks_ = std::make_unique<FedChunks>(work_, stage);
+    try {
+      chunks_ = std::make_unique<FedChunks>(work_, stage);
+    } catch (const scheduler::BudgetExceeded& e) {  // what has been opened cannot be opened again
+      throw ResourceError(e.what());
+    }
     next_ = stage + 1;
   }
 

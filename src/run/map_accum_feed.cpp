@@ -37,7 +37,7 @@ class MapAccum final : public Feed {
     return true;
   }
 
-  /// As much as there is memory for, in halves if it must be. What there is none for waits for the next call.
+  /// As much as there is memory for, or as does not fail, in halves if it must be. The others wait for the next call.
   SourceChunk some_of_what_was_taken() {
     for (;;) {
       const std::int64_t end = std::min(taken_.items, at_ + items_that_fit_);
@@ -55,8 +55,13 @@ class MapAccum final : public Feed {
       } catch (const scheduler::BudgetExceeded&) {
         state_ = state;
         if (end - at_ <= 1) throw;
-        items_that_fit_ = (end - at_) / 2;
+      } catch (const ir::DeviceError&) {
+        throw;
+      } catch (const RunError&) {
+        state_ = state;
+        if (!context_.gives_before_failure || end - at_ <= 1) throw;
       }
+      items_that_fit_ = (end - at_) / 2;
     }
   }
 
@@ -146,7 +151,7 @@ class MapAccum final : public Feed {
     for (std::size_t d = 0; d < info.extents.size(); ++d) {
       const std::optional<std::int64_t>& extent = info.extents[d];
       item->extents.push_back(extent          ? *extent
-                              : info.ragged() ? (inner == 0 ? 0 : (offsets[i + 1] - offsets[i]) / inner)
+                              : info.ragged() ? (offsets[i + 1] - offsets[i]) / inner
                                               : array.extents[d].get()[i]);
     }
     const std::int64_t begin = info.regular() ? i * item->size() : offsets[i];

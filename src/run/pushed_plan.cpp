@@ -150,8 +150,12 @@ bool PushedPlan::Impl::compute_part(ReadItems& items) {
     return false;
   };
   auto given = std::make_unique<ItemResults>(context, reader->input().stage());
+  HeldResults held(context, reader->input().stage());
   try {
-    reader->compute(items, streams_out ? static_cast<StageOutput&>(*given) : *results);
+    // What comes in parts, of which one may find no memory, is not handed over before all of it has come.
+    reader->compute(items, streams_out                          ? static_cast<StageOutput&>(*given)
+                           : backend.traits().completes_at_once ? static_cast<StageOutput&>(*results)
+                                                                : held);
     given->close();
   } catch (const scheduler::BudgetExceeded&) {
     return again(true);
@@ -160,7 +164,10 @@ bool PushedPlan::Impl::compute_part(ReadItems& items) {
   } catch (const RunError&) {
     return again(streams_out && context.gives_before_failure);
   }
-  if (streams_out) on_results(std::move(given));
+  if (streams_out)
+    on_results(std::move(given));
+  else
+    held.move_to(*results);
   return true;
 }
 

@@ -320,8 +320,12 @@ std::unique_ptr<ZippedPiece> ZippedSources::split(const Limit& limit) {
   const auto leads_less = [&](const auto& a, const auto& b) { return lead(a) < lead(b); };
   const auto leading = static_cast<std::size_t>(
       std::max_element(sources_.begin(), sources_.end(), leads_less) - sources_.begin());
-  ZippedPiece::Pieces pieces(sources_.size());
-  std::int64_t items = std::min(limit.items, most_ - items_before_);
+  // What has been split off of one source stays where another one fails: then this is called again.
+  split_off_.resize(sources_.size());
+  const auto items_of = [&](std::size_t s) {
+    const std::vector<std::int64_t> ends = ends_of(split_off_[s]);
+    return ends.empty() ? 0 : ends.back();
+  };
   // Null where the source is over.
   const auto take = [&](std::size_t s, const Limit& mine) {
     auto piece = sources_[s]->split(mine);
@@ -330,28 +334,27 @@ std::unique_ptr<ZippedPiece> ZippedSources::split(const Limit& limit) {
     if (piece && (piece->work() < 0 || piece->bytes() < 0))
       throw RunError(fmt::format("source {}: a piece of {} elements and {} bytes", sources_[s]->info().name,
                                  piece->work(), piece->bytes()));
-    const std::int64_t given = piece ? piece->items() : 0;
-    if (piece) pieces[s].push_back(std::move(piece));
-    return given;
+    if (!piece) return false;
+    split_off_[s].push_back(std::move(piece));
+    return true;
   };
   Limit mine = limit;
-  mine.items = items;
-  items = take(leading, mine);
+  mine.items = std::min(limit.items, most_ - items_before_);
+  if (split_off_[leading].empty()) take(leading, mine);
+  std::int64_t items = items_of(leading);
   for (std::size_t s = 0; s < sources_.size(); ++s) {
     if (s == leading) continue;
-    std::int64_t have = 0;
-    for (std::int64_t given = 1; have < items && given > 0; have += given) {
-      Limit rest{.items = items - have, .memory = limit.memory};
-      given = take(s, rest);
+    while (items_of(s) < items && take(s, {.items = items - items_of(s), .memory = limit.memory})) {
     }
-    items = std::min(items, have);
+    items = std::min(items, items_of(s));
   }
   if (items == 0) {
     over_ = true;
+    split_off_.clear();
     return nullptr;
   }
   items_before_ += items;
-  return std::make_unique<ZippedPiece>(sources_, std::move(pieces), items_before_ - items, items);
+  return std::make_unique<ZippedPiece>(sources_, std::exchange(split_off_, {}), items_before_ - items, items);
 }
 
 bool ZippedSources::splits() const {

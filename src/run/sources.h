@@ -84,6 +84,8 @@ class ZippedSources {
   std::vector<SourceChunk> read_;      ///< per source: what has not been given yet
   std::vector<double> bytes_of_item_;  ///< per source, as it was read last; negative: nothing has been read
   std::int64_t most_;
+  /// Per source: pieces that have been split off and wait until those of the others have been, too.
+  ZippedPiece::Pieces split_off_;
   bool over_ = false;
   std::int64_t items_before_ = 0;  ///< of the next chunk
 };

@@ -214,12 +214,25 @@ bool StageRun::write_held() {
     for (const int number : slots) {
       HeldResults& parts = slots_[static_cast<std::size_t>(number)]->parts;
       const bool holds = !parts.empty();
-      parts.move_to(results_);
+      hand_over(parts);
       any |= holds;
     }
   } catch (const scheduler::BudgetExceeded&) {  // some results are kept in memory: they wait for their turn
   }
   return any;
+}
+
+/// While `writing_` is held. What a sink has refused it is not given again.
+void StageRun::hand_over(HeldResults& parts) {
+  if (unwritable_) std::rethrow_exception(unwritable_);
+  try {
+    parts.move_to(results_);
+  } catch (const scheduler::BudgetExceeded&) {
+    throw;
+  } catch (...) {
+    unwritable_ = std::current_exception();
+    throw;
+  }
 }
 
 void StageRun::write(int number) {
@@ -228,7 +241,7 @@ void StageRun::write(int number) {
   if (slot.enqueued) computing_->complete(number, results_);
   {
     const std::lock_guard lock(writing_);
-    slot.parts.move_to(results_);
+    hand_over(slot.parts);
     const std::lock_guard guard(unwritten_guard_);
     if (holds_results()) unwritten_.pop_front();
   }

@@ -55,6 +55,7 @@ class StageRun {
   /// Writing takes long: it is done beside computing, of what has been computed.
   bool holds_results() const { return traits_.completes_at_once && results_.writes(); }
   bool write_held();
+  void hand_over(HeldResults& parts);
   void write(int number);
 
   RunContext& context_;
@@ -72,6 +73,7 @@ class StageRun {
   std::unique_ptr<StageBackend> computing_;
   std::vector<SourceChunk> pending_;  ///< read, but waiting for memory
   std::mutex writing_;                ///< held while results are written
+  std::exception_ptr unwritable_;     ///< writing them has failed
   std::mutex unwritten_guard_;
   std::deque<int> unwritten_;  ///< slots whose results are held, in the order of the stream
   std::atomic<int> in_flight_ = 0;

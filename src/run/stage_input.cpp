@@ -26,7 +26,7 @@ StageInput::StageInput(RunContext& context, const plan::StagePlan& stage, Global
   for (std::size_t s = 0; s < stage.sources.size(); ++s) open(s, streams, open_fed);
   for (const auto& source : opened_) infos_.push_back(source->info().arrays);
   zipped_ = std::make_unique<ZippedSources>(opened_, most_items());
-  resident_ = context.budget.reserve("sources", zipped_->resident_bytes());
+  resident_ = context.reserve("sources", zipped_->resident_bytes());
   for (const ir::Ref& uniform : stage.group.uniforms) uniforms_.push_back(evaluate_uniform(uniform, global));
   for (const auto& arrays : infos_)
     for (const ArrayInfo& array : arrays)

@@ -59,18 +59,14 @@ scheduler::ChunkSize StageReader::compute(ReadItems& items, StageOutput& results
   const std::vector<SourceChunk> part =
       end - items.next == items.items() ? items.chunks : input_.part_of(items.chunks, items.next, end);
   try {
-    compute(part, results);
+    computing_->enqueue(0, part, results);
   } catch (const scheduler::BudgetExceeded&) {
     if (!computing_->make_room(0)) throw;
-    compute(part, results);
+    computing_->enqueue(0, part, results);
   }
+  computing_->complete(0, results);
   items.next = end;
   return chunk_size_of(part);
-}
-
-void StageReader::compute(const std::vector<SourceChunk>& chunks, StageOutput& results) {
-  computing_->enqueue(0, chunks, results);
-  computing_->complete(0, results);
 }
 
 }  // namespace anabranch::runtime

@@ -48,8 +48,6 @@ class StageReader {
   scheduler::ChunkSize compute(ReadItems& items, StageOutput& results);
 
  private:
-  void compute(const std::vector<SourceChunk>& chunks, StageOutput& results);
-
   RunContext& context_;
   const BackendTraits traits_;
   PassStreams pass_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <optional>
 #include <utility>
 
 #include "ir/cancelled.h"
@@ -130,10 +131,12 @@ class SharedStream {
     bool there = false;
     lock.unlock();
     try {
-      there = source_->next(limit, kept.chunk);
-      if (there && kept.chunk.bytes > 0)
+      if (SourceChunk chunk; !read_ && source_->next(limit, chunk)) read_ = std::move(chunk);
+      there = read_.has_value();
+      if (there && read_->bytes > 0)
         kept.memory = std::make_shared<const scheduler::Reservation>(
-            pass_.budget_.reserve("items of streams that are read in several places", kept.chunk.bytes));
+            pass_.budget_.reserve("items of streams that are read in several places", read_->bytes));
+      if (there) kept.chunk = *std::exchange(read_, {});
     } catch (...) {
       lock.lock();
       reads_now_ = false;
@@ -153,6 +156,7 @@ class SharedStream {
   std::shared_ptr<SourceBase> source_;
   SourcePass reading_;
   std::vector<Queue> queues_;
+  std::optional<SourceChunk> read_;  ///< and waits for memory
   bool reads_now_ = false;
   bool over_ = false;
 };

@@ -57,7 +57,7 @@ class Windows final : public SourceBase {
 
   /// Windows where they lie in the signal: a stretch of it.
   bool next_stretch(const Limit& limit, std::int64_t most, SourceChunk& chunk) {
-    while (windows_there() < most && read(limit, windows_there() > 0)) {
+    while (windows_there() < most && read_on(limit, windows_there() > 0)) {
     }
     const std::int64_t count = std::min(most, windows_there());
     if (count == 0) return false;
@@ -101,7 +101,7 @@ class Windows final : public SourceBase {
       const std::int64_t there = std::min(most - count, windows_there());
       for (std::int64_t w = 0; w < there; ++w) copy_window(buffers);
       count += there;
-      if (count < most && windows_there() == 0 && !read(limit, count > 0)) break;
+      if (count < most && windows_there() == 0 && !read_on(limit, count > 0)) break;
     }
     if (count == 0) return false;
     before_ = count;
@@ -121,6 +121,19 @@ class Windows final : public SourceBase {
 
   /// Those that are there as a whole.
   std::int64_t windows_there() const { return held_ < size_ ? 0 : (held_ - size_) / hop_ + 1; }
+
+  /// As `read`; but what fails comes after the windows that there are.
+  bool read_on(const Limit& limit, bool has_some) {
+    if (failed_ && has_some) return false;
+    if (failed_) std::rethrow_exception(std::exchange(failed_, nullptr));
+    try {
+      return read(limit, has_some);
+    } catch (...) {
+      if (!has_some) throw;
+      failed_ = failure_after_items();
+      return false;
+    }
+  }
 
   /// A further block; false where there is none, or what there is has to do.
   bool read(const Limit& limit, bool has_some) {
@@ -211,6 +224,7 @@ class Windows final : public SourceBase {
   std::int64_t before_ = 0;   ///< windows of the chunk before
   std::int64_t skip_ = 0;     ///< elements between the last window and the next, which are not there yet
   bool over_ = false;
+  std::exception_ptr failed_;  ///< of the latest read
 };
 
 }  // namespace

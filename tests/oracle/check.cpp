@@ -278,7 +278,7 @@ Configuration drawn_configuration(Dice& dice, Backend backend) {
   if (dice.chance(40)) out.memory = std::int64_t{1} << (5 + dice.below(16));
   out.contract = dice.chance(40);
   out.pieces = dice.chance(30) && !on_gpu;
-  out.item_by_item = dice.chance(25) && backend != Backend::cpu_and_cuda;
+  out.item_by_item = dice.chance(25);
   return out;
 }
 

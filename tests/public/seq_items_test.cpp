@@ -378,6 +378,27 @@ TEST_CASE("results that read a source which can be read only once are computed a
   }
 }
 
+TEST_CASE("items without elements keep their extents") {
+  const auto items = produce(40, [](auto i) {
+    return generate(index_of(i % 5 + 1, cond(i % 4 == 0, 0, 0)), [](auto ix) { return cast<double>(ix[0]); });
+  });
+  const auto of_constants =
+      produce(40, [](auto i) { return generate(index_of(i % 5 + 1, 0), [](auto ix) { return ix[0]; }); });
+  const auto rows = [](auto m) { return unit(extent(m, 0)); };
+  const auto kept = [](auto m) { return extent(m, 0) != 2; };
+  const auto check = [&](const auto& s) {
+    const auto all = agree(consume(elements(map_seq(rows, filter_seq(kept, s)))));
+    REQUIRE(all.size() == 32);
+    REQUIRE(all[0] == 1);
+    REQUIRE(all[1] == 3);
+    agree(consume(elements(map_seq(rows, append_seq(drop_seq(3, s), filter_seq(kept, s))))));
+    agree(consume(elements(map_seq(
+        rows, filter_seq(kept, map_seq([](auto m) { return zip_with(plus, m, m); }, filter_seq(kept, s)))))));
+  };
+  check(items);
+  check(of_constants);
+}
+
 TEST_CASE("chunks of fed streams end where their bytes do") {
   std::vector<Vector<double>> rows;
   for (int i = 0; i < 400; ++i) rows.push_back(Vector<double>(std::vector<double>(i % 3 == 0 ? 3000 : 7, i)));

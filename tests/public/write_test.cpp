@@ -78,6 +78,9 @@ TEST_CASE("write: scalars, vectors and matrices of all forms, and no items") {
                         }),
                 20);
   check_written(take_seq(4, map_seq(scale, stream_in(rows))), 4);
+  check_written(
+      produce(9, [](auto i) { return generate(index_of(i % 3, 0), [](auto ix) { return ix[0] + ix[1]; }); }),
+      9);
 }
 
 TEST_CASE("write: elements of several components, items of several arrays, and components of these") {

@@ -52,5 +52,12 @@ TEST_CASE("a loop of numbers on the side of a branch for items") {
   const Ref n42 = ir::project_seq(n41, 2, 1);
   const Ref n43 = ir::tabulate(n42);
   const Ref n44 = ir::consume(n43);
-  check_everywhere({n44}, {.backend = Backend::cpu, .scheduler = "fixed:64", .threads = 4, .off = "share", .contract = true, .memory = 0, .pieces = false, .item_by_item = true});
+  check_everywhere({n44}, {.backend = Backend::cpu,
+                           .scheduler = "fixed:64",
+                           .threads = 4,
+                           .off = "share",
+                           .contract = true,
+                           .memory = 0,
+                           .pieces = false,
+                           .item_by_item = true});
 }

@@ -75,5 +75,11 @@ TEST_CASE("a side that no item takes, of which a part is the same for all items"
   const Ref n65 = ir::map_seq(n64, {n46, n45});
   const Ref n66 = ir::tabulate(n65);
   const Ref n67 = ir::consume(n66);
-  check_everywhere({n67}, {.backend = Backend::cpu, .scheduler = "fixed:7", .threads = 2, .off = "avx512", .contract = true, .memory = 32, .pieces = false});
+  check_everywhere({n67}, {.backend = Backend::cpu,
+                           .scheduler = "fixed:7",
+                           .threads = 2,
+                           .off = "avx512",
+                           .contract = true,
+                           .memory = 32,
+                           .pieces = false});
 }

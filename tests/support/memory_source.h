@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <stdexcept>
+#include <string>
 
 #include <anabranch/source.h>
 
@@ -37,6 +38,9 @@ class MemorySource : public SourceBase {
 
   bool next(const Limit& limit, SourceChunk& chunk) override {
     if (position_ == items_) return false;
+    if (const std::int64_t bytes = bytes_of(position_, position_ + 1);
+        refuses_large_items && bytes > limit.memory)
+      throw ItemTooBig("an item of " + std::to_string(bytes) + " bytes", bytes);
     std::size_t end = position_ + 1;
     while (end < items_ && static_cast<std::int64_t>(end - position_) < limit.items &&
            work_of(position_, end + 1) <= limit.work && bytes_of(position_, end + 1) <= limit.bytes)
@@ -44,6 +48,7 @@ class MemorySource : public SourceBase {
     chunk = {};
     chunk.items = static_cast<std::int64_t>(end - position_);
     chunk.work = work_of(position_, end);
+    if (!info_.in_memory) chunk.bytes = bytes_of(position_, end);
     for (std::size_t a = 0; a < components_.size(); ++a) chunk.arrays.push_back(view(a));
     position_ = end;
     ++chunks_given;
@@ -74,6 +79,8 @@ class MemorySource : public SourceBase {
 
   const std::vector<Item>& items() const { return given_; }
 
+  bool refuses_large_items =
+      false;  ///< an item for which there is no memory now is not given, as by sources of files
   int chunks_given = 0;
   int rewinds = 0;
 

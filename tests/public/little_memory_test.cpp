@@ -1,0 +1,223 @@
+#include "agree.h"
+#include "support/memory_sink.h"
+#include "support/memory_source.h"
+
+// Whatever memory there is, a run gives all items, each once and in its place, or says that it has too little: what is read
+// or computed when memory runs out is neither lost nor given again.
+namespace anabranch::testing {
+namespace {
+
+/// Runs with ever more memory, until several in a row have had enough: each has too little, or gives what is expected.
+void in_any_memory(std::int64_t least, const std::function<void(const RunOptions&)>& run) {
+  for (const char* scheduler : {"adaptive", "fixed:1", "fixed:7", "fixed:1000000"})
+    for (const int threads : {1, 2, 4}) {
+      std::int64_t memory = least;
+      for (int enough = 0; enough < 5; memory += memory / 12) {
+        INFO(scheduler << ", " << threads << " threads, " << memory << " bytes");
+        try {
+          run({.threads = threads, .memory = memory, .scheduler = scheduler});
+          ++enough;
+        } catch (const ResourceError&) {
+          enough = 0;
+          REQUIRE(memory < 1 << 26);
+        }
+      }
+    }
+}
+template <class R>
+void same_in_any_memory(std::int64_t least, const R& computation) {
+  const auto program = compile(computation);
+  const auto expected = program.run({.backend = Backend::interpreter});
+  in_any_memory(least, [&](const RunOptions& options) { require_same(program.run(options), expected); });
+}
+
+/// Rows of `short_ones` elements at most, and every `period`-th a long one.
+std::vector<std::vector<double>> rows_with_long_ones(std::size_t count, std::size_t short_ones, std::size_t period,
+                                                     std::size_t length) {
+  std::vector<std::vector<double>> rows;
+  for (std::size_t i = 0; i < count; ++i)
+    rows.emplace_back(i % period == period / 2 ? length : i % (short_ones + 1), static_cast<double>(i));
+  return rows;
+}
+
+const auto total = [](auto row) { return sum(row); };
+/// By way of an array of its own.
+const auto total_of_sums = [](auto row) {
+  return sum(map([](auto x) { return sqrt(abs(x)); }, scanl1(plus, row)));
+};
+
+TEST_CASE("little memory: streams that are read in pieces, side by side, and of which one has long items", "[once]") {
+  const auto a = ragged<double>("one", rows_with_long_ones(400, 120, 1000, 0));
+  const auto b = ragged<double>("other", rows_with_long_ones(400, 3, 50, 1500));
+  for (const auto& source : {a, b}) {
+    source->read_in_pieces();
+    source->refuses_large_items = true;
+  }
+  same_in_any_memory(
+      8 << 10, consume(elements(zip_with_seq(
+                   [](auto x, auto y) { return unit(the(total_of_sums(x)) + 1000 * the(total_of_sums(y)) + cast<double>(size(y))); },
+                   stream_in(Source<Vector<double>>(a)), stream_in(Source<Vector<double>>(b))))));
+}
+
+TEST_CASE("little memory: a stream that passes once, read in two places", "[once]") {
+  const auto rows = rows_with_long_ones(200, 3, 40, 900);
+  const auto results_of = [&](const RunOptions& options) {
+    const auto source = ragged<double>("once", rows, false);
+    source->read_in_pieces();
+    const auto s = stream_in(Source<Vector<double>>(source));
+    const auto long_ones = filter_seq([](auto row) { return size(row) > 2; }, s);
+    return run(std::tuple(consume(elements(map_seq(total, s))), consume(elements(map_seq(total, long_ones)))),
+               options);
+  };
+  const auto expected = results_of({.backend = Backend::interpreter});
+  in_any_memory(4 << 10, [&](const RunOptions& options) {
+    const auto got = results_of(options);
+    require_same(std::get<0>(got), std::get<0>(expected));
+    require_same(std::get<1>(got), std::get<1>(expected));
+  });
+}
+
+TEST_CASE("little memory: long items that are kept among others that are not", "[once]") {
+  const auto items = produce(200, [](auto i) {
+    return generate(cond(i % 20 == 7, 2000 + i, i % 5), [=](auto k) { return cast<double>(i * 10 + k); });
+  });
+  same_in_any_memory(
+      4 << 10,
+      consume(elements(map_seq(total, filter_seq([](auto x) { return size(x) % 5 != 3; }, items)))));
+  same_in_any_memory(
+      4 << 10,
+      consume(elements(map_seq(total, filter_seq([](auto x) { return size(x) > 1000; }, items)))));
+}
+
+TEST_CASE("little memory: windows of blocks of which some are long", "[once]") {
+  const auto blocks = ragged<double>("blocks", rows_with_long_ones(200, 150, 20, 2500));
+  blocks->read_in_pieces();
+  blocks->refuses_large_items = true;
+  for (const int hop : {16, 64, 200})
+    same_in_any_memory(4 << 10,
+                       consume(elements(map_seq(
+                           total_of_sums, windows(stream_in(Source<Vector<double>>(blocks)), 64, hop)))));
+}
+
+TEST_CASE("little memory: a state that passes through items of which some are long", "[once]") {
+  const auto items = produce(100, [](auto i) {
+    return generate(cond(i % 10 == 9, 3000 + i, i % 7), [=](auto k) { return cast<double>(i + k); });
+  });
+  same_in_any_memory(4 << 10, consume(elements(map_accum_seq(
+                                  [](auto state, auto x) {
+                                    const auto next = unit(the(state) * 0.5 + the(sum(x)));
+                                    return std::pair(next, next);
+                                  },
+                                  unit(1.0), items))));
+}
+
+TEST_CASE("little memory: streams behind each other that hold memory as long as they are open", "[once]") {
+  struct Resident final : MemorySource {
+    using MemorySource::MemorySource;
+    std::int64_t resident_bytes() const override { return 6000; }
+  };
+  const auto open = [](const char* name) {
+    std::vector<Item> items;
+    for (int i = 0; i < 50; ++i) items.push_back({vector_of<double>(std::vector<double>(20, i))});
+    const auto source = std::make_shared<Resident>(
+        name, std::vector{array_info({ScalarType::float64}, {std::nullopt}, 0)}, items);
+    source->read_in_pieces();
+    return stream_in(Source<Vector<double>>(source));
+  };
+  same_in_any_memory(4 << 10, consume(elements(map_seq(total_of_sums, append_seq(open("one"), open("other"))))));
+}
+
+TEST_CASE("little memory: a sink that fails", "[once]") {
+  const auto items = map_seq([](auto row) { return map([](auto x) { return x / 2; }, scanl1(plus, scanl1(plus, row))); },
+                             stream_in(Source<Vector<double>>(ragged<double>("rows", rows_with_long_ones(300, 3, 30, 200)))));
+  for (const int good : {0, 1, 3, 8}) {
+    const auto sink = std::make_shared<MemorySink>(
+        "sink", detail::sink_arrays<Vector<double>>(), [=](const std::string& what, int before) {
+          if (what == "write" && before == good) throw std::runtime_error("disk full");
+        });
+    const auto program = compile(std::tuple(consume(write(items, Sink<Vector<double>>(sink))),
+                                            consume(fold_seq([](auto x, auto y) { return unit(the(x) + the(y)); },
+                                                             unit(0.0), map_seq(total, items)))));
+    in_any_memory(2 << 10, [&](const RunOptions& options) {
+      try {
+        program.run(options);
+      } catch (const std::runtime_error& e) {
+        if (dynamic_cast<const ResourceError*>(&e) != nullptr) throw;
+        CHECK(std::string(e.what()).find("disk full") != std::string::npos);
+      }
+    });
+    CHECK(sink->commits <= sink->begun);
+    CHECK(sink->destroyed == sink->begun);
+  }
+}
+
+TEST_CASE("what is pushed behind items that are in memory is computed when it has come", "[once]") {
+  const auto program = [](const Seq<Scalar<double>>& pushed) {
+    const auto given = rows(use(Vector<double>{1, -1, 3}));
+    return consume(elements(
+        filter_seq([](auto x) { return the(x) > 0; }, append_seq(map_seq([](auto x) { return x; }, given), pushed))));
+  };
+  for (const char* scheduler : {"adaptive", "fixed:1", "fixed:2", "fixed:7"}) {
+    INFO(scheduler);
+    auto stream = push_stream<Scalar<double>>(program, {.scheduler = scheduler});
+    for (const double x : {5.0, 7.0, -2.0, 9.0, 11.0, 13.0}) stream.push(Scalar<double>(x));
+    require_same(stream.finish(), Vector<double>{1, 3, 5, 7, 9, 11, 13});
+  }
+}
+
+TEST_CASE("stream_out gives the items before the one that a state fails for", "[once]") {
+  const auto items = produce(100, [](auto i) { return unit(i); });
+  const auto at_once = map_accum_seq(
+      [](auto state, auto x) {
+        const auto next = unit(the(state) + 100 / (the(x) - 37));
+        return std::pair(next, next);
+      },
+      unit(std::int64_t{0}), items);
+  const auto one_by_one = map_accum_seq(
+      [](auto state, auto x) {
+        const auto next = unit(the(state) % 1000 * 3 + 100 / (the(x) - 37));
+        return std::pair(next, next);
+      },
+      unit(std::int64_t{0}), items);
+  for (const auto& s : {at_once, one_by_one})
+    for (const char* scheduler : {"adaptive", "fixed:1", "fixed:7", "fixed:64", "fixed:1000"})
+      for (const int threads : {1, 2}) {
+        INFO(scheduler << ", " << threads << " threads");
+        int given = 0;
+        CHECK_THROWS_AS(
+            [&] {
+              for (const auto& item : stream_out(s, {.threads = threads, .scheduler = scheduler})) {
+                REQUIRE(item.size() == 1);
+                ++given;
+              }
+            }(),
+            RunError);
+        CHECK(given == 37);
+      }
+}
+
+TEST_CASE("stream_out gives the windows before the block that fails", "[once]") {
+  const auto blocks = produce(20, [](auto i) {
+    return generate(std::int64_t{50}, [=](auto k) { return cast<double>(100 / (i - 13) + k); });
+  });
+  for (const int hop : {10, 70, 130})
+    for (const char* scheduler : {"adaptive", "fixed:1", "fixed:7", "fixed:1000"}) {
+      INFO(hop << ", " << scheduler);
+      const auto given = [&](const RunOptions& options) {
+        int count = 0;
+        CHECK_THROWS_AS(
+            [&] {
+              for (const auto& item : stream_out(map_seq(total, windows(blocks, 70, hop)), options)) {
+                REQUIRE(item.size() == 1);
+                ++count;
+              }
+            }(),
+            RunError);
+        return count;
+      };
+      CHECK(given({.scheduler = scheduler}) == given({.backend = Backend::interpreter}));
+    }
+}
+
+}  // namespace
+}  // namespace anabranch::testing
