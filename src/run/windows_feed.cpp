@@ -164,11 +164,12 @@ class Windows final : public SourceBase {
     Block block{chunk.arrays[0], 0, elements_of(chunk.arrays[0], info, chunk.items), std::move(*memory)};
     if (!info.regular()) block.first = *static_cast<const std::int64_t*>(block.array.offsets.get());
     const std::int64_t skipped = std::min(skip_, block.elements);
-    skip_ -= skipped;
     block.first += skipped;
     block.elements -= skipped;
-    held_ += block.elements;
-    if (block.elements > 0) blocks_.push_back(std::move(block));
+    const std::int64_t added = block.elements;
+    if (added > 0) blocks_.push_back(std::move(block));
+    skip_ -= skipped;
+    held_ += added;
     return true;
   }
 
