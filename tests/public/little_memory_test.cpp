@@ -32,8 +32,8 @@ void same_in_any_memory(std::int64_t least, const R& computation) {
 }
 
 /// Rows of `short_ones` elements at most, and every `period`-th a long one.
-std::vector<std::vector<double>> rows_with_long_ones(std::size_t count, std::size_t short_ones, std::size_t period,
-                                                     std::size_t length) {
+std::vector<std::vector<double>> rows_with_long_ones(std::size_t count, std::size_t short_ones,
+                                                     std::size_t period, std::size_t length) {
   std::vector<std::vector<double>> rows;
   for (std::size_t i = 0; i < count; ++i)
     rows.emplace_back(i % period == period / 2 ? length : i % (short_ones + 1), static_cast<double>(i));
@@ -46,7 +46,8 @@ const auto total_of_sums = [](auto row) {
   return sum(map([](auto x) { return sqrt(abs(x)); }, scanl1(plus, row)));
 };
 
-TEST_CASE("little memory: streams that are read in pieces, side by side, and of which one has long items", "[once]") {
+TEST_CASE("little memory: streams that are read in pieces, side by side, and of which one has long items",
+          "[once]") {
   const auto a = ragged<double>("one", rows_with_long_ones(400, 120, 1000, 0));
   const auto b = ragged<double>("other", rows_with_long_ones(400, 3, 50, 1500));
   for (const auto& source : {a, b}) {
@@ -54,9 +55,12 @@ TEST_CASE("little memory: streams that are read in pieces, side by side, and of 
     source->refuses_large_items = true;
   }
   same_in_any_memory(
-      8 << 10, consume(elements(zip_with_seq(
-                   [](auto x, auto y) { return unit(the(total_of_sums(x)) + 1000 * the(total_of_sums(y)) + cast<double>(size(y))); },
-                   stream_in(Source<Vector<double>>(a)), stream_in(Source<Vector<double>>(b))))));
+      8 << 10,
+      consume(elements(zip_with_seq(
+          [](auto x, auto y) {
+            return unit(the(total_of_sums(x)) + 1000 * the(total_of_sums(y)) + cast<double>(size(y)));
+          },
+          stream_in(Source<Vector<double>>(a)), stream_in(Source<Vector<double>>(b))))));
 }
 
 TEST_CASE("little memory: a stream that passes once, read in two places", "[once]") {
@@ -82,11 +86,9 @@ TEST_CASE("little memory: long items that are kept among others that are not", "
     return generate(cond(i % 20 == 7, 2000 + i, i % 5), [=](auto k) { return cast<double>(i * 10 + k); });
   });
   same_in_any_memory(
-      4 << 10,
-      consume(elements(map_seq(total, filter_seq([](auto x) { return size(x) % 5 != 3; }, items)))));
+      4 << 10, consume(elements(map_seq(total, filter_seq([](auto x) { return size(x) % 5 != 3; }, items)))));
   same_in_any_memory(
-      4 << 10,
-      consume(elements(map_seq(total, filter_seq([](auto x) { return size(x) > 1000; }, items)))));
+      4 << 10, consume(elements(map_seq(total, filter_seq([](auto x) { return size(x) > 1000; }, items)))));
 }
 
 TEST_CASE("little memory: windows of blocks of which some are long", "[once]") {
@@ -94,9 +96,9 @@ TEST_CASE("little memory: windows of blocks of which some are long", "[once]") {
   blocks->read_in_pieces();
   blocks->refuses_large_items = true;
   for (const int hop : {16, 64, 200})
-    same_in_any_memory(4 << 10,
-                       consume(elements(map_seq(
-                           total_of_sums, windows(stream_in(Source<Vector<double>>(blocks)), 64, hop)))));
+    same_in_any_memory(
+        4 << 10, consume(elements(
+                     map_seq(total_of_sums, windows(stream_in(Source<Vector<double>>(blocks)), 64, hop)))));
 }
 
 TEST_CASE("little memory: a state that passes through items of which some are long", "[once]") {
@@ -124,20 +126,24 @@ TEST_CASE("little memory: streams behind each other that hold memory as long as 
     source->read_in_pieces();
     return stream_in(Source<Vector<double>>(source));
   };
-  same_in_any_memory(4 << 10, consume(elements(map_seq(total_of_sums, append_seq(open("one"), open("other"))))));
+  same_in_any_memory(4 << 10,
+                     consume(elements(map_seq(total_of_sums, append_seq(open("one"), open("other"))))));
 }
 
 TEST_CASE("little memory: a sink that fails", "[once]") {
-  const auto items = map_seq([](auto row) { return map([](auto x) { return x / 2; }, scanl1(plus, scanl1(plus, row))); },
-                             stream_in(Source<Vector<double>>(ragged<double>("rows", rows_with_long_ones(300, 3, 30, 200)))));
+  const auto items = map_seq(
+      [](auto row) { return map([](auto x) { return x / 2; }, scanl1(plus, scanl1(plus, row))); },
+      stream_in(Source<Vector<double>>(ragged<double>("rows", rows_with_long_ones(300, 3, 30, 200)))));
   for (const int good : {0, 1, 3, 8}) {
-    const auto sink = std::make_shared<MemorySink>(
-        "sink", detail::sink_arrays<Vector<double>>(), [=](const std::string& what, int before) {
-          if (what == "write" && before == good) throw std::runtime_error("disk full");
-        });
-    const auto program = compile(std::tuple(consume(write(items, Sink<Vector<double>>(sink))),
-                                            consume(fold_seq([](auto x, auto y) { return unit(the(x) + the(y)); },
-                                                             unit(0.0), map_seq(total, items)))));
+    const auto sink = std::make_shared<MemorySink>("sink", detail::sink_arrays<Vector<double>>(),
+                                                   [=](const std::string& what, int before) {
+                                                     if (what == "write" && before == good)
+                                                       throw std::runtime_error("disk full");
+                                                   });
+    const auto program =
+        compile(std::tuple(consume(write(items, Sink<Vector<double>>(sink))),
+                           consume(fold_seq([](auto x, auto y) { return unit(the(x) + the(y)); }, unit(0.0),
+                                            map_seq(total, items)))));
     in_any_memory(2 << 10, [&](const RunOptions& options) {
       try {
         program.run(options);
@@ -154,8 +160,8 @@ TEST_CASE("little memory: a sink that fails", "[once]") {
 TEST_CASE("what is pushed behind items that are in memory is computed when it has come", "[once]") {
   const auto program = [](const Seq<Scalar<double>>& pushed) {
     const auto given = rows(use(Vector<double>{1, -1, 3}));
-    return consume(elements(
-        filter_seq([](auto x) { return the(x) > 0; }, append_seq(map_seq([](auto x) { return x; }, given), pushed))));
+    return consume(elements(filter_seq([](auto x) { return the(x) > 0; },
+                                       append_seq(map_seq([](auto x) { return x; }, given), pushed))));
   };
   for (const char* scheduler : {"adaptive", "fixed:1", "fixed:2", "fixed:7"}) {
     INFO(scheduler);

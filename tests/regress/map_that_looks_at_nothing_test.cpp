@@ -131,5 +131,12 @@ TEST_CASE("a reshaped map that does not look at the array it maps") {
   const Ref n121 = ir::project_seq(n120, 2, 1);
   const Ref n122 = ir::tabulate(n121);
   const Ref n123 = ir::consume(n122);
-  check_everywhere({n123}, {.backend = Backend::cpu, .scheduler = "fixed:1", .threads = 4, .off = "fusion,caches", .contract = true, .memory = 0, .pieces = false, .item_by_item = true});
+  check_everywhere({n123}, {.backend = Backend::cpu,
+                            .scheduler = "fixed:1",
+                            .threads = 4,
+                            .off = "fusion,caches",
+                            .contract = true,
+                            .memory = 0,
+                            .pieces = false,
+                            .item_by_item = true});
 }

@@ -43,9 +43,18 @@ TEST_CASE("written items of which only the shape is known") {
   const Ref n33 = ir::use(host_array({"int64", "half"}, {1, 0}, {{}, {}}));
   const Ref n34 = ir::map(n12, {n33, n32});
   const Ref n35 = ir::lambda({n0}, {n34});
-  const Ref n36 = stream_of({component({"int32", "double", "int8"}, {std::int64_t{8}, std::int64_t{0}}, 0, 64)}, {Item{host_array({"int32", "double", "int8"}, {8, 0}, {{}, {}, {}})}});
+  const Ref n36 =
+      stream_of({component({"int32", "double", "int8"}, {std::int64_t{8}, std::int64_t{0}}, 0, 64)},
+                {Item{host_array({"int32", "double", "int8"}, {8, 0}, {{}, {}, {}})}});
   const Ref n37 = ir::map_seq(n35, {n36});
   const Ref n38 = written(n37);
   const Ref n39 = ir::consume(n38);
-  check_everywhere({n39}, {.backend = Backend::cpu, .scheduler = "adaptive", .threads = 1, .off = "fusion", .contract = true, .memory = 0, .pieces = true, .item_by_item = false});
+  check_everywhere({n39}, {.backend = Backend::cpu,
+                           .scheduler = "adaptive",
+                           .threads = 1,
+                           .off = "fusion",
+                           .contract = true,
+                           .memory = 0,
+                           .pieces = true,
+                           .item_by_item = false});
 }
