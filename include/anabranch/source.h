@@ -76,7 +76,7 @@ struct ArrayInfo {
   bool ragged() const {
     if (extents.empty() || extents[0]) return false;
     for (std::size_t d = 1; d < extents.size(); ++d)
-      if (!extents[d] || *extents[d] == 0) return false;
+      if (extents[d].value_or(0) == 0) return false;
     return true;
   }
 };
