@@ -13,12 +13,14 @@ std::exception_ptr failure_after_items() {
   try {
     throw;
   } catch (const NothingPushed&) {
+    return nullptr;
   } catch (const scheduler::BudgetExceeded&) {
+    return nullptr;
   } catch (const ItemTooBig&) {
+    return nullptr;
   } catch (...) {
     return std::current_exception();
   }
-  return nullptr;
 }
 
 Feed::Feed(const FeedWork& work)

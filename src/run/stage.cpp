@@ -217,7 +217,8 @@ bool StageRun::write_held() {
       hand_over(parts);
       any |= holds;
     }
-  } catch (const scheduler::BudgetExceeded&) {  // some results are kept in memory: they wait for their turn
+  } catch (const scheduler::BudgetExceeded&) {
+    return any;  // some results are kept in memory: they wait for their turn
   }
   return any;
 }

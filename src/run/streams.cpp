@@ -136,7 +136,8 @@ class SharedStream {
       if (there && read_->bytes > 0)
         kept.memory = std::make_shared<const scheduler::Reservation>(
             pass_.budget_.reserve("items of streams that are read in several places", read_->bytes));
-      if (there) kept.chunk = *std::exchange(read_, {});
+      if (read_) kept.chunk = std::move(*read_);
+      read_.reset();
     } catch (...) {
       lock.lock();
       reads_now_ = false;
