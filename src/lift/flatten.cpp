@@ -50,49 +50,15 @@ Sums sums_of(const Ref& vector) {
 
 /// May computing the array fail, where those that it is computed from are there?
 bool fails_itself(const Node& array) {
-  const auto function_may_fail = [](const Ref& function) {
+  const auto may_function = [](const Ref& function) {
     return std::any_of(function->results().begin(), function->results().end(), may_fail);
   };
-  switch (array.op().as<ArrayOp>()) {
-    case Op::use:
-    case Op::project_array:
-      return false;
-    case Op::unit:
-      return may_fail(Unit(array).value());
-    case Op::map:
-      return function_may_fail(Map(array).function());
-    case Op::generate:
-      return Generate(array).shape()->op() != Op::constant || function_may_fail(Generate(array).function());
-    case Op::fold:
-    case Op::scan:
-    case Op::scan_state:
-    case Op::backpermute:
-    case Op::reshape:
-    case Op::consume:
-    case Op::part:
-    case Op::sort:
-    case Op::select:
-    case Op::group:
-    case Op::last_at:
-    case Op::repeat:
-    case Op::compute:
-    case Op::trace:
-    case Op::awhile:
-    case Op::acond:
-      return true;
-  }
-  return true;
-}
-
-/// Arrays without elements, of these types.
-std::vector<Ref> empty_ones(std::span<const Ref> arrays) {
-  std::vector<Ref> out;
-  for (const Ref& array : arrays) {
-    const Type& type = array->type();
-    out.push_back(use(anabranch::detail::allocate_array(
-        type.scalars, std::vector<std::int64_t>(static_cast<std::size_t>(type.rank), 0))));
-  }
-  return out;
+  if (array.op() == Op::use || array.op() == Op::project_array) return false;
+  if (array.op() == Op::unit) return may_fail(Unit(array).value());
+  if (array.op() == Op::map) return may_function(Map(array).function());
+  if (array.op() == Op::generate)
+    return Generate(array).shape()->op() != Op::constant || may_function(Generate(array).function());
+  return true;  // for all that is known here
 }
 
 /// How many items the inner sequence has, as a term of the outer stage; negative where that is an error.
@@ -520,15 +486,15 @@ class FlatBranch : Flattener {
                          : given;
     const Chosen chosen(mask, n_);
     const auto side = [&](const Ref& function, const Ref& count, const Ref& items) {
-      bool runs_if_taken = true;
+      bool guarded = false;
       std::vector<Ref> made = of_each(count, [&](const Ref& k) {
         std::vector<Ref> arrays;
         const std::vector<Ref> results = of_item(function->results(), read(items, k), true, {});
-        runs_if_taken = !fails_without_items(results);
+        guarded = fails_without_items(results);
         for (std::size_t i = 0; i < results.size(); ++i) add_with_extents(arrays, results[i], known_[i]);
         return arrays;
       });
-      return runs_if_taken ? made : where_any(count, made);
+      return guarded ? where_any(count, made) : made;
     };
     const std::vector<Ref> then = side(branch.then(), chosen.holds_count, chosen.holds);
     const std::vector<Ref> otherwise = side(branch.otherwise(), chosen.other_count, chosen.others);
@@ -558,12 +524,14 @@ class FlatBranch : Flattener {
     });
   }
 
-  /// These, if there is an item.
-  static std::vector<Ref> where_any(const Ref& count, std::span<const Ref> arrays) {
-    const Ref all = acond(less(int64(0), count), lambda({}, {arrays.begin(), arrays.end()}),
-                          lambda({}, empty_ones(arrays)));
-    std::vector<Ref> out;
-    for (std::size_t i = 0; i < arrays.size(); ++i) out.push_back(project_array(all, static_cast<int>(i)));
+  /// These vectors, if there is an item, else empty ones.
+  static std::vector<Ref> where_any(const Ref& count, const std::vector<Ref>& vectors) {
+    std::vector<Ref> empty, out;
+    for (const Ref& vector : vectors)
+      empty.push_back(
+          use(anabranch::detail::allocate_array(vector->type().scalars, std::vector<std::int64_t>{0})));
+    const Ref all = acond(less(int64(0), count), lambda({}, vectors), lambda({}, empty));
+    for (std::size_t i = 0; i < vectors.size(); ++i) out.push_back(project_array(all, static_cast<int>(i)));
     return out;
   }
 

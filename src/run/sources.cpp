@@ -334,9 +334,9 @@ std::unique_ptr<ZippedPiece> ZippedSources::split(const Limit& limit) {
     if (piece && (piece->work() < 0 || piece->bytes() < 0))
       throw RunError(fmt::format("source {}: a piece of {} elements and {} bytes", sources_[s]->info().name,
                                  piece->work(), piece->bytes()));
-    if (!piece) return false;
-    split_off_[s].push_back(std::move(piece));
-    return true;
+    const std::int64_t given = piece ? piece->items() : 0;
+    if (piece) split_off_[s].push_back(std::move(piece));
+    return given;
   };
   Limit mine = limit;
   mine.items = std::min(limit.items, most_ - items_before_);
@@ -344,9 +344,10 @@ std::unique_ptr<ZippedPiece> ZippedSources::split(const Limit& limit) {
   std::int64_t items = items_of(leading);
   for (std::size_t s = 0; s < sources_.size(); ++s) {
     if (s == leading) continue;
-    while (items_of(s) < items && take(s, {.items = items - items_of(s), .memory = limit.memory})) {
-    }
-    items = std::min(items, items_of(s));
+    std::int64_t have = items_of(s);
+    for (std::int64_t given = 1; have < items && given > 0; have += given)
+      given = take(s, {.items = items - have, .memory = limit.memory});
+    items = std::min(items, have);
   }
   if (items == 0) {
     over_ = true;

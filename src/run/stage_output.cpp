@@ -63,7 +63,17 @@ void HeldResults::append(PartResults&& part) {
 }
 
 void HeldResults::move_to(StageOutput& sink) {
-  for (; !parts_.empty(); parts_.pop_front()) sink.append(std::move(parts_.front()));
+  std::size_t moved = 0;
+  try {
+    for (; moved < parts_.size(); ++moved) {
+      sink.append(std::move(parts_[moved]));
+      parts_[moved] = {};  // gives back its memory before the next one takes some
+    }
+  } catch (...) {
+    parts_.erase(parts_.begin(), parts_.begin() + static_cast<std::ptrdiff_t>(moved));
+    throw;
+  }
+  parts_.clear();
 }
 
 void HeldResults::clear() {

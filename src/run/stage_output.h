@@ -1,6 +1,5 @@
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <vector>
 
@@ -81,7 +80,7 @@ class HeldResults final : public StageOutput {
 
  private:
   std::vector<std::vector<std::shared_ptr<void>>> rooms_;  ///< per result, not committed
-  std::deque<PartResults> parts_;
+  std::vector<PartResults> parts_;
 };
 
 }  // namespace anabranch::runtime

@@ -213,6 +213,8 @@ TEST_CASE("arrow in: fixed-size lists, also inside of lists", "[once]") {
                 {M(Index{2, 2}, {10, 11, 12, 13}), M(Index{2, 2}, {14, 15, 16, 17})});
   check_rows<M>({list_of(std::vector<std::int32_t>{0, 1, 1, 3}, fixed_of(2, numbers_of(some, "i"), 4))},
                 {M(Index{1, 2}, {10, 11}), M(Index{0, 2}), M(Index{2, 2}, {12, 13, 14, 15})});
+  check_rows<M>({list_of(std::vector<std::int32_t>{0, 1, 1, 3}, fixed_of(0, numbers_of(some, "i"), 4))},
+                {M(Index{1, 0}), M(Index{0, 0}), M(Index{2, 0})});
   // Slices at every level.
   check_rows<M>({sliced(list_of(std::vector<std::int32_t>{0, 1, 2, 3},
                                 sliced(fixed_of(2, sliced(numbers_of(some, "i"), 1, 7), 3), 0, 3)),

@@ -379,11 +379,13 @@ TEST_CASE("results that read a source which can be read only once are computed a
 }
 
 TEST_CASE("items without elements keep their extents") {
-  const auto items = produce(40, [](auto i) {
-    return generate(index_of(i % 5 + 1, cond(i % 4 == 0, 0, 0)), [](auto ix) { return cast<double>(ix[0]); });
-  });
-  const auto of_constants =
-      produce(40, [](auto i) { return generate(index_of(i % 5 + 1, 0), [](auto ix) { return ix[0]; }); });
+  // An inner extent that is a constant, or that values tell.
+  const auto of_width = [](const Exp<std::int64_t>& width) {
+    return produce(40, [=](auto i) {
+      return generate(index_of(i % 5 + 1, width), [](auto ix) { return cast<double>(ix[0] + ix[1]); });
+    });
+  };
+  const auto told = [](std::int64_t width) { return the(sum(use(Vector<std::int64_t>{width}))); };
   const auto rows = [](auto m) { return unit(extent(m, 0)); };
   const auto kept = [](auto m) { return extent(m, 0) != 2; };
   const auto check = [&](const auto& s) {
@@ -395,8 +397,10 @@ TEST_CASE("items without elements keep their extents") {
     agree(consume(elements(map_seq(
         rows, filter_seq(kept, map_seq([](auto m) { return zip_with(plus, m, m); }, filter_seq(kept, s)))))));
   };
-  check(items);
-  check(of_constants);
+  for (const std::int64_t width : {0, 3}) {
+    check(of_width(width));
+    check(of_width(told(width)));
+  }
 }
 
 TEST_CASE("chunks of fed streams end where their bytes do") {

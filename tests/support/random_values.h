@@ -159,9 +159,8 @@ class Dice {
         return array_info({}, {uniform(1)}, descriptor);
       case 2:
         return array_info({}, {uniform(3), uniform(3)}, descriptor);
-      // An inner extent of 0 would leave the outer one unknown.
       case 3:
-        return array_info({}, {std::nullopt, std::max<std::int64_t>(1, *uniform(3))}, descriptor, offsets);
+        return array_info({}, {std::nullopt, uniform(3)}, descriptor, offsets);
       case 4:
         return array_info({}, {std::nullopt, std::nullopt}, descriptor, offsets);
       default:
