@@ -150,6 +150,7 @@ bool StageRun::read_source(Slot& slot, const scheduler::Target& target) {
 /// A chunk that does not fit is tried again when the back end has made room, if that helps, and then in halves; one
 /// item that does not fit is an error.
 scheduler::Computed StageRun::compute(int number) {
+  const Computing computing(computing_now_);
   Slot& slot = *slots_[static_cast<std::size_t>(number)];
   slot.on_device = false;
   if (holds_results()) {
@@ -237,15 +238,18 @@ void StageRun::hand_over(HeldResults& parts) {
 }
 
 void StageRun::write(int number) {
-  const PassStreams::Turn turn = streams_.turn();
   Slot& slot = *slots_[static_cast<std::size_t>(number)];
-  if (slot.enqueued) computing_->complete(number, results_);
-  {
+  if (slot.enqueued) {
+    const PassStreams::Turn turn = streams_.turn();
+    computing_->complete(number, results_);
+  }
+  when_others_gave_back(context_, computing_now_, [&] {
+    const PassStreams::Turn turn = streams_.turn();
     const std::lock_guard lock(writing_);
     hand_over(slot.parts);
     const std::lock_guard guard(unwritten_guard_);
     if (holds_results()) unwritten_.pop_front();
-  }
+  });
   slot.enqueued = false;
   if (slot.on_device) log_.count_gpu_chunk();
   slot.chunks.clear();

@@ -1,8 +1,6 @@
 #include "run/stage_pieces.h"
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
 #include <utility>
 
 #include "run/run_trace.h"
@@ -83,11 +81,7 @@ scheduler::ChunkSize StagePieces::read(Slot& slot) {
 
 scheduler::Computed StagePieces::compute(int number, bool alone) {
   Slot& slot = this->slot(number);
-  const struct Computing {
-    std::atomic<int>& count;
-    explicit Computing(std::atomic<int>& c) : count(c) { ++count; }
-    ~Computing() { --count; }
-  } computing(computing_now_);
+  const Computing computing(computing_now_);
   const RunTrace::InPiece in_piece(context_.trace.get(), slot.number, number);
   std::int64_t bytes = 0;
   for (const std::vector<SourceChunk>& part : slot.parts) bytes += chunk_size_of(part).bytes;
@@ -148,23 +142,9 @@ bool StagePieces::fits(int number, const std::vector<SourceChunk>& chunks) {
   }
 }
 
-/// What others hold while they compute is soon given back.
-void StagePieces::move_results(Slot& slot) {
-  for (bool again = false;; again = true) {
-    const bool others = computing_now_ > 0;
-    try {
-      return slot.results.move_to(results_);
-    } catch (const scheduler::BudgetExceeded&) {
-      if (again && !others) throw;
-    }
-    context_.blocks.trim();
-    if (again) std::this_thread::sleep_for(std::chrono::microseconds(50));
-  }
-}
-
 void StagePieces::commit(Slot& slot) {
   slot.piece->complete();
-  move_results(slot);
+  when_others_gave_back(context_, computing_now_, [&] { slot.results.move_to(results_); });
   slot.piece.reset();
   --in_flight_;
 }

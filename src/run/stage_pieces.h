@@ -42,7 +42,6 @@ class StagePieces {
   void compute_in_halves(int number, const std::vector<SourceChunk>& chunks);
   bool fits(int number, const std::vector<SourceChunk>& chunks);
   void commit(Slot& slot);
-  void move_results(Slot& slot);
   Slot& slot(int number) { return *slots_[static_cast<std::size_t>(number)]; }
 
   RunContext& context_;

@@ -157,6 +157,28 @@ TEST_CASE("little memory: a sink that fails", "[once]") {
   }
 }
 
+TEST_CASE("little memory: results that are kept get what lies idle, or others hold only while they compute",
+          "[once]") {
+  const auto rows =
+      stream_in(Source<Vector<double>>(ragged<double>("rows", rows_with_long_ones(200, 120, 40, 300))));
+  const auto halves =
+      map_seq([](auto row) { return map([](auto x) { return x / 2; }, scanl1(plus, row)); }, rows);
+  const auto large = map_seq(
+      [](auto row) {
+        const auto sums = scanl1(plus, trace("", row));  // lines keep a stage out of pieces
+        return std::get<0>(filter([](auto x) { return x > 3; }, sums));
+      },
+      halves);
+  // What is kept takes 90 KB in the end.
+  for (const auto& [threads, memory] : {std::pair(1, 110'000), std::pair(2, 180'000)}) {
+    INFO(threads << " threads");
+    const auto sink = std::make_shared<MemorySink>("sink", detail::sink_arrays<Vector<double>>());
+    CHECK_NOTHROW(run(
+        std::tuple(consume(write(halves, Sink<Vector<double>>(sink))), consume(elements(large))),
+        {.threads = threads, .memory = memory, .scheduler = "fixed:20", .print = [](std::string_view) {}}));
+  }
+}
+
 TEST_CASE("what is pushed behind items that are in memory is computed when it has come", "[once]") {
   const auto program = [](const Seq<Scalar<double>>& pushed) {
     const auto given = rows(use(Vector<double>{1, -1, 3}));
