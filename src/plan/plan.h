@@ -268,13 +268,29 @@ struct Body {
 
 /// f(group) for each group of the plan and of the plans inside of it.
 template <class F>
+void each_group(const Plan& plan, F&& f);
+template <class F>
+void each_group(const StagePlan& stage, F&& f) {
+  f(stage.group);
+  for (const Plan& nested : stage.nested) each_group(nested, f);
+}
+template <class F>
 void each_group(const Plan& plan, F&& f) {
   f(plan.global);
-  for (const StagePlan& stage : plan.stages) {
-    f(stage.group);
-    for (const Plan& nested : stage.nested) each_group(nested, f);
-  }
+  for (const StagePlan& stage : plan.stages) each_group(stage, f);
   for (const Body& body : plan.bodies) each_group(body.plan, f);
+}
+
+/// Whether it prints lines (`trace`).
+template <class PlanOrStage>
+bool prints(const PlanOrStage& plan) {
+  bool found = false;
+  each_group(plan, [&](const Group& group) {
+    for (const Step& step : group.steps)
+      if (const auto* rearrange = std::get_if<RearrangeStep>(&step))
+        found |= rearrange->node->op() == ir::Op::trace;
+  });
+  return found;
 }
 
 /// The extents a chunk really has: what sizes are evaluated on.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ir/batch.h"
+#include "run/computing.h"
 #include "run/item_list.h"
 
 namespace anabranch::runtime {
@@ -19,8 +20,9 @@ class FoldSink : public Sink {
       : context_(work.context),
         type_(work.array.type),
         into_(work.into),
-        functions_(work.functions),
         seed_(work.arrays[0]),
+        computing_(work.computing),
+        functions_(work.functions),
         reservation_(work.context.budget.reserve("items that are joined", 0)) {}
 
   bool order_matters() const final { return true; }
@@ -50,12 +52,21 @@ class FoldSink : public Sink {
     return all;
   }
   void count(std::int64_t elements) { elements_ += elements; }
+  /// Besides the room of a part.
   virtual std::int64_t held_bytes() const { return 0; }
+  /// The part that has been committed is not looked at any more.
+  void let_go_of_room() {
+    room_.clear();
+    reservation_.resize(held_bytes());
+  }
   static constexpr std::int64_t least_joined = 1 << 12;  ///< elements at once, where memory is short
 
-  HostArray joined(std::size_t function, const HostArray& left, const HostArray& right) const {
-    return functions_[function]({left, right}, ir::no_item)[0];
+  /// The function's results. What others hold while they compute it may need: by then it is too late to try less.
+  std::vector<HostArray> apply(std::size_t function, const std::vector<HostArray>& arguments) const {
+    return when_others_gave_back(context_, computing_,
+                                 [&] { return functions_[function](arguments, ir::no_item); });
   }
+  HostArray joined(const HostArray& left, const HostArray& right) const { return apply(1, {left, right})[0]; }
   /// What `consume` gives: nobody else has it.
   HostArray own(const HostArray& result) {
     room_.clear();
@@ -74,13 +85,14 @@ class FoldSink : public Sink {
   RunContext& context_;
   const ir::ArrayType& type_;
   const HostArray into_;
-  const std::vector<ApplyFunction> functions_;
   const HostArray seed_;
 
  private:
   static constexpr std::int64_t bytes_of_a_join = 1
                                                   << 14;  ///< of small items, with what a run has of its own
 
+  const std::atomic<int>& computing_;
+  const std::vector<ApplyFunction> functions_;
   std::vector<std::shared_ptr<void>> room_;
   scheduler::Reservation reservation_;
   std::int64_t elements_ = 0;
@@ -88,22 +100,20 @@ class FoldSink : public Sink {
 
 class FoldSeqSink final : public FoldSink {
  public:
-  using FoldSink::FoldSink;
+  explicit FoldSeqSink(const SinkWork& work) : FoldSink(work), gathered_(work.array.type) {}
 
   void commit(std::int64_t items, const PartShape::Result& part) override {
     count(part.elements);
-    // Joining takes memory: it is done in parts, of which the same trees come.
-    ItemView view(type_, components(), part.extents, items);
-    const std::int64_t elements = std::clamp<std::int64_t>(
-        context_.budget.available() / (8 * std::max<std::int64_t>(width_of(type_), 1)), least_joined,
-        1 << 18);
-    while (view.items() > 0) join(view, view.items_of(elements));
+    if (gathers(items, part)) return;
+    join_gathered();
+    join_all(ItemView(type_, components(), part.extents, items));
   }
 
   HostArray finish() override {
+    join_gathered();
     HostArray sum = seed_;
     for (std::size_t level = pending_.size(); level-- > 0;)
-      if (pending_[level]) sum = joined(1, sum, *pending_[level]);
+      if (pending_[level]) sum = joined(sum, *pending_[level]);
     return own(sum);
   }
 
@@ -194,6 +204,39 @@ class FoldSeqSink final : public FoldSink {
     std::vector<HostArray> owner_;
   };
 
+  std::int64_t held_bytes() const override { return gathered_.bytes(); }
+
+  /// Functions are programs, some ten microseconds each: few small items wait for others. Whether these do.
+  bool gathers(std::int64_t items, const PartShape::Result& part) {
+    const std::int64_t bytes = part.elements * width_of(type_) + items * 8 * (type_.rank + 1);
+    const auto are_few = [](std::int64_t count) { return count <= least_joined; };
+    if (!are_few(gathered_.items() + items) || !are_few(gathered_.elements() + part.elements) ||
+        gathered_.bytes() + bytes > context_.budget.available() / 16)
+      return false;
+    gathered_.append(components(), part.extents, 0, items);
+    try {
+      let_go_of_room();
+    } catch (const scheduler::BudgetExceeded&) {  // others have taken what there was
+      join_gathered();
+      let_go_of_room();
+    }
+    return true;
+  }
+
+  void join_gathered() {
+    if (gathered_.items() == 0) return;
+    join_all(ItemView(type_, gathered_.components(), gathered_.extents(), gathered_.items()));
+    gathered_.clear();
+  }
+
+  /// Joining takes memory: it is done in parts, of which the same trees come.
+  void join_all(ItemView view) {
+    const std::int64_t elements = std::clamp<std::int64_t>(
+        context_.budget.available() / (8 * std::max<std::int64_t>(width_of(type_), 1)), least_joined,
+        1 << 18);
+    while (view.items() > 0) join(view, view.items_of(elements));
+  }
+
   /// The next `items`, with the trees that are there.
   void join(ItemView& items_of_part, std::int64_t items) {
     std::optional<HostArray> first;
@@ -214,21 +257,22 @@ class FoldSeqSink final : public FoldSink {
       return view.take();
     };
     if (pending) {
-      next = joined(1, *pending, first ? *first : take());
+      next = joined(*pending, first ? *first : take());
       pending.reset();
     } else if (first && items > 0) {
-      next = joined(1, *first, take());
+      next = joined(*first, take());
     } else if (first) {
       pending = std::move(first);
     }
     first = std::move(next);
     const std::int64_t pairs = items / 2;
     std::vector<HostArray> above;
-    if (pairs > 0) above = functions_[0](view.arguments(2 * pairs), ir::no_item);
+    if (pairs > 0) above = apply(0, view.arguments(2 * pairs));
     if (items % 2 == 1) pending = view.take();
     return pairs > 0 ? ItemView(type_, std::move(above), pairs) : ItemView(type_, {}, {}, 0);
   }
 
+  ItemList gathered_;  ///< items that have not been joined
   std::vector<std::optional<HostArray>>
       pending_;  ///< per level: a complete tree that waits for its right neighbour
 };
@@ -273,8 +317,8 @@ class FoldBatchSink final : public FoldSink {
   }
 
   void join() {
-    const HostArray of_batch = functions_[0](batch_.arguments(), ir::no_item)[0];
-    sum_ = joined(1, sum_, of_batch);
+    const HostArray of_batch = apply(0, batch_.arguments())[0];
+    sum_ = joined(sum_, of_batch);
     if (batch_.holds(*sum_)) sum_ = detail::copy_of(*sum_);
     batch_.clear();
   }

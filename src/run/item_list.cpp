@@ -75,10 +75,14 @@ void ItemList::clear() {
   elements_ = 0;
 }
 
+std::vector<const void*> ItemList::components() const {
+  std::vector<const void*> addresses;
+  for (const auto& component : data_) addresses.push_back(component.data());
+  return addresses;
+}
+
 std::vector<HostArray> ItemList::arguments() const {
-  std::vector<const void*> components;
-  for (const auto& component : data_) components.push_back(component.data());
-  std::vector<HostArray> arguments{scalar(items()), vector(type_.scalars, components, elements_),
+  std::vector<HostArray> arguments{scalar(items()), vector(type_.scalars, components(), elements_),
                                    vector({ScalarType::int64}, {begins_.data()}, items())};
   for (const auto& each : extents_) arguments.push_back(vector({ScalarType::int64}, {each.data()}, items()));
   return arguments;

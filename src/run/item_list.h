@@ -25,6 +25,9 @@ class ItemList {
   /// value if it is the same for all of these, else one per item.
   void append(const std::vector<const void*>& components,
               const std::vector<std::vector<std::int64_t>>& extents, std::int64_t begin, std::int64_t end);
+  /// Where the elements lie, per component; and the extents of each item, per dimension.
+  std::vector<const void*> components() const;
+  const std::vector<std::vector<std::int64_t>>& extents() const { return extents_; }
   /// Does the array lie in these items' memory?
   bool holds(const detail::ArrayData& array) const;
   void clear();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -25,6 +26,7 @@ struct SinkWork {
   HostArray into;                        ///< memory of the caller for what it gives, or null
   std::vector<HostArray> arrays;         ///< its operands that are arrays
   std::vector<ApplyFunction> functions;  ///< and those that are functions
+  const std::atomic<int>& computing;     ///< how many chunks are being computed
 };
 
 /// A sink at work in one run. It has the state of this run; what is carried from chunk to chunk is the

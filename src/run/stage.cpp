@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ir/cancelled.h"
+#include "run/computing.h"
 
 namespace anabranch::runtime {
 
@@ -33,8 +34,9 @@ StageRun::StageRun(RunContext& context, RunBackend& backend, int number, GlobalV
 /// Results of items in memory are to be written where they belong: appended in turn, by one thread, they would cost more
 /// than is gained.
 bool StageRun::runs_in_pieces() const {
-  if (!traits_.side_by_side || results_.runs_bodies() || !streams_.alone()) return false;
-  return input_.in_pieces() || (input_.gains_in_pieces() && results_.known_places() && !results_.writes());
+  if (!traits_.side_by_side || results_.bodies_print() || !streams_.alone()) return false;
+  const bool appends = !results_.known_places() || results_.writes() || results_.runs_bodies();
+  return input_.in_pieces() || (input_.gains_in_pieces() && !appends);
 }
 
 /// Of what the bound leaves: less a part for intermediate arrays, for results whose size is not known yet or that are
@@ -150,7 +152,7 @@ bool StageRun::read_source(Slot& slot, const scheduler::Target& target) {
 /// A chunk that does not fit is tried again when the back end has made room, if that helps, and then in halves; one
 /// item that does not fit is an error.
 scheduler::Computed StageRun::compute(int number) {
-  const Computing computing(computing_now_);
+  const Computing computing(results_.computing());
   Slot& slot = *slots_[static_cast<std::size_t>(number)];
   slot.on_device = false;
   if (holds_results()) {
@@ -243,7 +245,7 @@ void StageRun::write(int number) {
     const PassStreams::Turn turn = streams_.turn();
     computing_->complete(number, results_);
   }
-  when_others_gave_back(context_, computing_now_, [&] {
+  when_others_gave_back(context_, results_.computing(), [&] {
     const PassStreams::Turn turn = streams_.turn();
     const std::lock_guard lock(writing_);
     hand_over(slot.parts);

@@ -99,27 +99,13 @@ Limit StageInput::limit_of(const scheduler::Target& target) const {
   return {target.items, std::max<std::int64_t>(1, std::min(target.bytes, left)), target.work, left};
 }
 
-namespace {
-bool prints(const plan::StagePlan& stage) {
-  bool found = false;
-  const auto look = [&](const plan::Group& group) {
-    for (const plan::Step& step : group.steps)
-      if (const auto* rearrange = std::get_if<plan::RearrangeStep>(&step))
-        found |= rearrange->node->op() == ir::Op::trace;
-  };
-  look(stage.group);
-  for (const plan::Plan& nested : stage.nested) plan::each_group(nested, look);
-  return found;
-}
-}  // namespace
-
 /// What is printed comes in the order of the stream.
-bool StageInput::in_pieces() const { return zipped_->splits() && !prints(stage_); }
+bool StageInput::in_pieces() const { return zipped_->splits() && !plan::prints(stage_); }
 
 bool StageInput::gains_in_pieces() const {
   // Of several sources one says how many items a piece has, which has to suit the others' items, too.
   const bool known_work = opened_.size() == 1 || zipped_->work().has_value();
-  return zipped_->in_memory() && known_work && !prints(stage_) && has_intermediates();
+  return zipped_->in_memory() && known_work && !plan::prints(stage_) && has_intermediates();
 }
 
 std::unique_ptr<ZippedPiece> StageInput::split(const scheduler::Target& target) {

@@ -1,10 +1,7 @@
 #pragma once
 
-#include <atomic>
-#include <chrono>
 #include <functional>
 #include <memory>
-#include <thread>
 #include <vector>
 
 #include "plan/plan.h"
@@ -35,34 +32,6 @@ auto with_room(const RunContext& context, bool alone, F&& f) {
     }
     if (!alone) throw scheduler::ChunkTooBig("an item waits for memory", scheduler::ChunkSize{1, 0, bytes});
     context.blocks.trim();
-  }
-}
-
-/// Counts what is being computed, while it lives.
-class Computing {
- public:
-  explicit Computing(std::atomic<int>& count) : count_(count) { ++count_; }
-  ~Computing() { --count_; }
-  Computing(const Computing&) = delete;
-  Computing& operator=(const Computing&) = delete;
-
- private:
-  std::atomic<int>& count_;
-};
-
-/// Has `f` give results to where they belong. Where there is no memory for them it is tried again, as long as others
-/// compute: what they hold meanwhile is soon given back.
-template <class F>
-void when_others_gave_back(const RunContext& context, const std::atomic<int>& computing, F&& f) {
-  for (bool again = false;; again = true) {
-    const bool others = computing > 0;
-    try {
-      return f();
-    } catch (const scheduler::BudgetExceeded&) {
-      if (again && !others) throw;
-    }
-    context.blocks.trim();
-    if (again) std::this_thread::sleep_for(std::chrono::microseconds(50));
   }
 }
 

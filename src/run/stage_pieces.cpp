@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "run/computing.h"
 #include "run/run_trace.h"
 
 namespace anabranch::runtime {
@@ -81,7 +82,7 @@ scheduler::ChunkSize StagePieces::read(Slot& slot) {
 
 scheduler::Computed StagePieces::compute(int number, bool alone) {
   Slot& slot = this->slot(number);
-  const Computing computing(computing_now_);
+  const Computing computing(results_.computing());
   const RunTrace::InPiece in_piece(context_.trace.get(), slot.number, number);
   std::int64_t bytes = 0;
   for (const std::vector<SourceChunk>& part : slot.parts) bytes += chunk_size_of(part).bytes;
@@ -144,7 +145,7 @@ bool StagePieces::fits(int number, const std::vector<SourceChunk>& chunks) {
 
 void StagePieces::commit(Slot& slot) {
   slot.piece->complete();
-  when_others_gave_back(context_, computing_now_, [&] { slot.results.move_to(results_); });
+  when_others_gave_back(context_, results_.computing(), [&] { slot.results.move_to(results_); });
   slot.piece.reset();
   --in_flight_;
 }

@@ -52,7 +52,7 @@ class StagePieces {
   HeldBytes held_;
   std::vector<std::unique_ptr<Slot>> slots_;
   std::unique_ptr<ZippedPiece> pending_;  ///< handed out, but waiting for memory
-  std::atomic<int> in_flight_ = 0, computing_now_ = 0;
+  std::atomic<int> in_flight_ = 0;
   std::int64_t taken_ = 0;
   std::exception_ptr refusal_;  ///< of the latest part that did not fit
 };

@@ -60,7 +60,7 @@ std::unique_ptr<Sink> StageResults::sink_of(std::size_t number, const StageInput
   if (array.form == ir::Form::regular && array.domain == 0 && (items ? *items > 0 : into != nullptr))
     of_one_item_[static_cast<std::size_t>(sink.result)] = items ? size.certain / *items : of_items(1);
   try {
-    SinkWork work{context_, array, size, into, {}, {}};
+    SinkWork work{context_, array, size, into, {}, {}, computing_};
     for (const int given : stage_.sink_inputs[number].arrays) work.arrays.push_back(global.array(given));
     for (const int body : stage_.sink_inputs[number].bodies)
       work.functions.emplace_back(
@@ -93,6 +93,13 @@ bool StageResults::known_places() const {
 bool StageResults::runs_bodies() const {
   return std::any_of(stage_.sink_inputs.begin(), stage_.sink_inputs.end(),
                      [](const auto& inputs) { return !inputs.bodies.empty(); });
+}
+
+bool StageResults::bodies_print() const {
+  for (const auto& inputs : stage_.sink_inputs)
+    for (const int body : inputs.bodies)
+      if (plan::prints(context_.plan.bodies[static_cast<std::size_t>(body)].plan)) return true;
+  return false;
 }
 
 std::vector<void*> StageResults::room(int result, std::int64_t elements) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -29,8 +30,11 @@ class StageResults final : public StageOutput {
   bool known_sizes() const { return known_sizes_; }
   /// Whether it is known of all of them where those of an item lie among those of the others.
   bool known_places() const;
-  /// Whether what takes them runs programs of its own, on all threads.
+  /// Whether what takes them runs programs of its own, on all threads; and whether these print.
   bool runs_bodies() const;
+  bool bodies_print() const;
+  /// For whoever computes chunks of the stage: how many there are being computed.
+  std::atomic<int>& computing() { return computing_; }
   /// One array for each sink of the stage.
   std::vector<HostArray> finish();
   /// What the account holds for the results.
@@ -44,6 +48,7 @@ class StageResults final : public StageOutput {
   std::int64_t likely_elements(int result, const StageInput& input) const;
 
   int number_;
+  std::atomic<int> computing_ = 0;
   bool known_sizes_ = true;
   bool writes_ = false;
   std::int64_t next_item_ = 0;                ///< the first that has not been committed

@@ -113,6 +113,27 @@ TEST_CASE("little memory: a state that passes through items of which some are lo
                                   unit(1.0), items))));
 }
 
+TEST_CASE("little memory: items that are joined while others compute", "[once]") {
+  const auto rows = ragged<double>("rows", rows_with_long_ones(300, 90, 60, 800));
+  rows->read_in_pieces();
+  const auto s = stream_in(Source<Vector<double>>(rows));
+  const auto add = [](auto x, auto y) { return zip_with(plus, x, y); };
+  const auto zeros = generate(50, [](auto) { return Exp<double>(0); });
+  const auto residues = map_seq(
+      [](auto row) {
+        const auto sums = scanl1(plus, row);
+        return generate(50, [=](auto i) {
+          return cond(i < size(sums), sums[max(size(sums) - 1 - i, 0)], Exp<double>(1));
+        });
+      },
+      s);
+  same_in_any_memory(8 << 10, consume(fold_seq(add, unit(0.0), map_seq(total_of_sums, s))));
+  same_in_any_memory(24 << 10, consume(fold_seq(add, zeros, residues)));
+  const auto of_batch = [](auto batch) { return unit(the(sum(consume(elements(batch))))); };
+  same_in_any_memory(8 << 10, zip_with(plus, sum(consume(elements(map_seq(total_of_sums, s)))),
+                                       consume(fold_batch(of_batch, add, unit(0.0), map_seq(total, s)))));
+}
+
 TEST_CASE("little memory: streams behind each other that hold memory as long as they are open", "[once]") {
   struct Resident final : MemorySource {
     using MemorySource::MemorySource;
