@@ -21,7 +21,7 @@ class FoldSink : public Sink {
         type_(work.array.type),
         into_(work.into),
         seed_(work.arrays[0]),
-        computing_(work.computing),
+        beside_(work.beside),
         functions_(work.functions),
         reservation_(work.context.budget.reserve("items that are joined", 0)) {}
 
@@ -63,7 +63,7 @@ class FoldSink : public Sink {
 
   /// The function's results. What others hold while they compute it may need: by then it is too late to try less.
   std::vector<HostArray> apply(std::size_t function, const std::vector<HostArray>& arguments) const {
-    return when_others_gave_back(context_, computing_,
+    return when_others_gave_back(context_, beside_,
                                  [&] { return functions_[function](arguments, ir::no_item); });
   }
   HostArray joined(const HostArray& left, const HostArray& right) const { return apply(1, {left, right})[0]; }
@@ -91,7 +91,7 @@ class FoldSink : public Sink {
   static constexpr std::int64_t bytes_of_a_join = 1
                                                   << 14;  ///< of small items, with what a run has of its own
 
-  const std::atomic<int>& computing_;
+  const std::atomic<int>& beside_;
   const std::vector<ApplyFunction> functions_;
   std::vector<std::shared_ptr<void>> room_;
   scheduler::Reservation reservation_;

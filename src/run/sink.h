@@ -26,7 +26,7 @@ struct SinkWork {
   HostArray into;                        ///< memory of the caller for what it gives, or null
   std::vector<HostArray> arrays;         ///< its operands that are arrays
   std::vector<ApplyFunction> functions;  ///< and those that are functions
-  const std::atomic<int>& computing;     ///< how many chunks are being computed
+  const std::atomic<int>& beside;        ///< chunks that are being computed beside what commits
 };
 
 /// A sink at work in one run. It has the state of this run; what is carried from chunk to chunk is the

@@ -152,7 +152,7 @@ bool StageRun::read_source(Slot& slot, const scheduler::Target& target) {
 /// A chunk that does not fit is tried again when the back end has made room, if that helps, and then in halves; one
 /// item that does not fit is an error.
 scheduler::Computed StageRun::compute(int number) {
-  const Computing computing(results_.computing());
+  const Computing computing(computing_now_);
   Slot& slot = *slots_[static_cast<std::size_t>(number)];
   slot.on_device = false;
   if (holds_results()) {
@@ -245,7 +245,7 @@ void StageRun::write(int number) {
     const PassStreams::Turn turn = streams_.turn();
     computing_->complete(number, results_);
   }
-  when_others_gave_back(context_, results_.computing(), [&] {
+  when_others_gave_back(context_, computing_now_, [&] {
     const PassStreams::Turn turn = streams_.turn();
     const std::lock_guard lock(writing_);
     hand_over(slot.parts);

@@ -76,7 +76,7 @@ class StageRun {
   std::exception_ptr unwritable_;     ///< writing them has failed
   std::mutex unwritten_guard_;
   std::deque<int> unwritten_;  ///< slots whose results are held, in the order of the stream
-  std::atomic<int> in_flight_ = 0;
+  std::atomic<int> in_flight_ = 0, computing_now_ = 0;
   std::exception_ptr refusal_;  ///< of the latest part that did not fit
 };
 

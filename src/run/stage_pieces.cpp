@@ -19,6 +19,12 @@ scheduler::ChunkSize size_of_piece(const ZippedPiece& piece) {
   return {piece.items(), piece.work(), piece.bytes()};
 }
 
+std::int64_t bytes_of(const std::vector<std::vector<SourceChunk>>& parts) {
+  std::int64_t bytes = 0;
+  for (const std::vector<SourceChunk>& part : parts) bytes += chunk_size_of(part).bytes;
+  return bytes;
+}
+
 }  // namespace
 
 StagePieces::Slot::Slot(StagePieces& pieces)
@@ -39,7 +45,7 @@ scheduler::PiecePhases StagePieces::phases() {
   scheduler::PiecePhases phases;
   phases.take = [this](int s, const scheduler::Target& target) { return take(slot(s), target); };
   phases.read = [this](int s) { return read(slot(s)); };
-  phases.compute = [this](int s, bool alone) { return compute(s, alone); };
+  phases.compute = [this](int s, bool alone) { return alone ? compute_alone(s) : compute(s); };
   phases.array_bytes = [this](int s) { return slot(s).array_bytes; };
   phases.commit = [this](int s) { commit(slot(s)); };
   return phases;
@@ -80,15 +86,13 @@ scheduler::ChunkSize StagePieces::read(Slot& slot) {
   return size;
 }
 
-scheduler::Computed StagePieces::compute(int number, bool alone) {
+scheduler::Computed StagePieces::compute(int number) {
   Slot& slot = this->slot(number);
-  const Computing computing(results_.computing());
+  const Computing computing(results_.beside());
   const RunTrace::InPiece in_piece(context_.trace.get(), slot.number, number);
-  std::int64_t bytes = 0;
-  for (const std::vector<SourceChunk>& part : slot.parts) bytes += chunk_size_of(part).bytes;
+  const std::int64_t bytes = bytes_of(slot.parts);
   try {
     slot.reservation.resize(bytes);
-    if (alone) return compute_alone(number);
     slot.results.begin(slot.piece->first());
     slot.array_bytes = 0;
     for (const std::vector<SourceChunk>& part : slot.parts) {
@@ -97,7 +101,6 @@ scheduler::Computed StagePieces::compute(int number, bool alone) {
     }
   } catch (const scheduler::BudgetExceeded&) {
     slot.results.clear();
-    if (alone) throw;
     throw scheduler::ChunkTooBig("a piece waits for memory", {slot.piece->items(), 0, bytes});
   }
   // What has been computed is not looked at any more, and the memory is still in this core's caches.
@@ -109,6 +112,8 @@ scheduler::Computed StagePieces::compute(int number, bool alone) {
 /// It is this piece's turn, and nothing else is being computed: what it gives is committed at once.
 scheduler::Computed StagePieces::compute_alone(int number) {
   Slot& slot = this->slot(number);
+  const RunTrace::InPiece in_piece(context_.trace.get(), slot.number, number);
+  slot.reservation.resize(bytes_of(slot.parts));
   auto computed = scheduler::Computed::whole;
   for (const std::vector<SourceChunk>& part : slot.parts) {
     if (fits(number, part)) continue;
@@ -145,7 +150,7 @@ bool StagePieces::fits(int number, const std::vector<SourceChunk>& chunks) {
 
 void StagePieces::commit(Slot& slot) {
   slot.piece->complete();
-  when_others_gave_back(context_, results_.computing(), [&] { slot.results.move_to(results_); });
+  when_others_gave_back(context_, results_.beside(), [&] { slot.results.move_to(results_); });
   slot.piece.reset();
   --in_flight_;
 }

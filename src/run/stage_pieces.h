@@ -37,7 +37,7 @@ class StagePieces {
   std::unique_ptr<ZippedPiece> split(const scheduler::Target& target);
   std::optional<scheduler::ChunkSize> take(Slot& slot, scheduler::Target target);
   scheduler::ChunkSize read(Slot& slot);
-  scheduler::Computed compute(int number, bool alone);
+  scheduler::Computed compute(int number);
   scheduler::Computed compute_alone(int number);
   void compute_in_halves(int number, const std::vector<SourceChunk>& chunks);
   bool fits(int number, const std::vector<SourceChunk>& chunks);

@@ -60,7 +60,7 @@ std::unique_ptr<Sink> StageResults::sink_of(std::size_t number, const StageInput
   if (array.form == ir::Form::regular && array.domain == 0 && (items ? *items > 0 : into != nullptr))
     of_one_item_[static_cast<std::size_t>(sink.result)] = items ? size.certain / *items : of_items(1);
   try {
-    SinkWork work{context_, array, size, into, {}, {}, computing_};
+    SinkWork work{context_, array, size, into, {}, {}, beside_};
     for (const int given : stage_.sink_inputs[number].arrays) work.arrays.push_back(global.array(given));
     for (const int body : stage_.sink_inputs[number].bodies)
       work.functions.emplace_back(

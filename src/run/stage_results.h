@@ -33,8 +33,9 @@ class StageResults final : public StageOutput {
   /// Whether what takes them runs programs of its own, on all threads; and whether these print.
   bool runs_bodies() const;
   bool bodies_print() const;
-  /// For whoever computes chunks of the stage: how many there are being computed.
-  std::atomic<int>& computing() { return computing_; }
+  /// How many chunks are being computed beside what commits. It waits for these where memory is short, and so holds nothing
+  /// that they may wait for.
+  std::atomic<int>& beside() { return beside_; }
   /// One array for each sink of the stage.
   std::vector<HostArray> finish();
   /// What the account holds for the results.
@@ -48,7 +49,7 @@ class StageResults final : public StageOutput {
   std::int64_t likely_elements(int result, const StageInput& input) const;
 
   int number_;
-  std::atomic<int> computing_ = 0;
+  std::atomic<int> beside_ = 0;
   bool known_sizes_ = true;
   bool writes_ = false;
   std::int64_t next_item_ = 0;                ///< the first that has not been committed
