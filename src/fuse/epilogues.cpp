@@ -202,6 +202,8 @@ class Epilogues {
     if (cost_(array) > options_.epilogue_cap)
       return fmt::format("more than {} operations", options_.epilogue_cap);
     if (needs_.stage_of(array) != rows.stage) return "only one of them depends on the item";
+    if (rows.stage < 0 && needs_.of(array).parts > parts_of(rows))
+      return "it needs what a stream, a loop or a branch gives";
     const auto is_there = [&](const Node* other) {
       if (rows.inputs.contains(other) || other->op() == Op::parameter || other->op() == Op::use) return true;
       return rows.stage >= 0 && staged_.facts.at(other).form == Form::avoided;
@@ -209,6 +211,13 @@ class Epilogues {
     if (!std::all_of(element.others.begin(), element.others.end(), is_there))
       return "it needs what other kernels store";
     return {};
+  }
+
+  /// Stages, loops and branches that must have run before the kernel.
+  int parts_of(const Rows& rows) const {
+    int parts = 0;
+    for (const Ref& array : rows.arrays) parts = std::max(parts, needs_.of(*array).parts);
+    return parts;
   }
 
   /// Results that nobody but epilogues of their kernel reads are not stored.

@@ -58,6 +58,22 @@ void ChunkGeometry::begin(const std::vector<SourceChunk>& chunks,
     o.first = ir::offset_at(o.data, o.type, 0);
     shape_.descriptor_totals[d] = ir::offset_at(o.data, o.type, items(0)) - o.first;
   }
+  for (const plan::PlanArray& array : group.arrays)
+    if (array.origin == plan::PlanArray::Origin::item && array.form == ir::Form::segmented)
+      count_as_descriptor(array);
+}
+
+/// Items of one shape have one descriptor, though what a stage feeds may count the elements of each array from elsewhere.
+void ChunkGeometry::count_as_descriptor(const plan::PlanArray& array) {
+  const auto i = static_cast<std::size_t>(array.index);
+  if (stage_.group.descriptors[static_cast<std::size_t>(array.descriptor)].item == array.index) return;
+  ArrayChunk& chunk = item_chunks_[i];
+  const std::int64_t apart = ir::offset_at(chunk.offsets.get(), item_infos_[i]->offsets, 0) - first_of(array);
+  if (apart == 0) return;
+  for (std::size_t c = 0; c < chunk.data.size(); ++c)
+    if (chunk.data[c])
+      chunk.data[c] = {chunk.data[c], static_cast<const std::byte*>(chunk.data[c].get()) +
+                                          apart * static_cast<std::int64_t>(size_of(array.type.scalars[c]))};
 }
 
 std::int64_t ChunkGeometry::dim(const PlanExtent& d, std::int64_t item) const {

@@ -97,8 +97,10 @@ class ChunkGeometry {
   bool names_items_;  ///< in messages
   plan::ChunkShape shape_;
   std::vector<Offsets> offsets_;         ///< per descriptor
-  std::vector<ArrayChunk> item_chunks_;  ///< per item array
+  std::vector<ArrayChunk> item_chunks_;  ///< per item array; its data lies as its descriptor's offsets say
   std::vector<const ArrayInfo*> item_infos_;
+
+  void count_as_descriptor(const plan::PlanArray& array);
 
   struct Common {
     plan::PlanExtent extent;

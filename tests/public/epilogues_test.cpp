@@ -189,5 +189,20 @@ TEST_CASE("a result, a part of it, and what is made of the part") {
                a));
 }
 
+TEST_CASE("a map of results that needs how much a stream gives, which needs the results") {
+  const auto a = use(numbers<double>(30));
+  const auto items = rows<double>();
+  const auto check = [&](const auto& of) {
+    const auto products = consume(elements(map_seq(
+        [=](auto row) { return map([=](auto x) { return x * of[3] + of[5]; }, row); }, stream_in(items))));
+    const auto scaled = map([=](auto s) { return s * cast<double>(size(products)); }, of);
+    agree(std::tuple(of, products, scaled));
+    agree(std::tuple(products, scaled));
+  };
+  check(scanl1(plus, a));
+  check(scan_state([](auto s, auto x) { return s * 0.5 + x; }, 0.0, a));
+  check(sum(reshape(index_of(15, 2), a)));
+}
+
 }  // namespace
 }  // namespace anabranch::testing

@@ -378,6 +378,33 @@ TEST_CASE("results that read a source which can be read only once are computed a
   }
 }
 
+TEST_CASE("items and what is computed of them, of one shape, lie in memory each for itself") {
+  std::vector<std::vector<double>> rows;
+  for (int i = 0; i < 300; ++i) rows.emplace_back(i % 7, i + 0.5);
+  const auto of_vectors = map_seq(
+      [](auto x) { return std::tuple(x, map([](auto v) { return sqrt(v); }, x)); }, stream_in(Ragged(rows)));
+  const auto of_matrices = map_seq(
+      [](auto x, auto y) {
+        const auto table =
+            generate(index_of(size(x), 3), [=](auto ix) { return x[ix[0]] * cast<double>(ix[1]); });
+        return std::tuple(y, table, transpose(table));
+      },
+      of_vectors);
+  const auto product = [](auto x, auto y) { return sum(zip_with(times, x, y)); };
+  const auto products = [](auto x, auto m, auto t) {
+    return unit(the(sum(x)) + the(sum(sum(zip_with(times, m, transpose(t))))));
+  };
+  const auto has_any = [](auto x, auto... rest) { return size(x) + (0 * ... * size(rest)) > 0; };
+  const auto check = [&](const auto& change) {
+    agree(consume(elements(map_seq(product, change(of_vectors)))));
+    agree(consume(elements(map_seq(products, change(of_matrices)))));
+  };
+  check([&](const auto& s) { return filter_seq(has_any, s); });
+  check([&](const auto& s) { return take_while_seq([](auto x, auto...) { return size(x) < 7; }, s); });
+  check([&](const auto& s) { return drop_seq(5, s); });
+  check([&](const auto& s) { return append_seq(s, drop_seq(40, s)); });
+}
+
 TEST_CASE("items without elements keep their extents") {
   // An inner extent that is a constant, or that values tell.
   const auto of_width = [](const Exp<std::int64_t>& width) {

@@ -43,6 +43,8 @@ class RandomArrays {
   ir::Ref folded(Scope& scope, const ir::Ref& all);
   /// Whether something holds.
   ir::Ref condition(Scope& scope);
+  /// A function of each element, to one of the same type, and of something that is computed here.
+  ir::Ref mapped(Scope& scope, const ir::Ref& a);
 
  private:
   int most_segments() const;
@@ -62,8 +64,6 @@ class RandomArrays {
   ir::Ref join_of_arrays(const Scope& scope, const ir::ArrayType& type);
   /// A small array of a type.
   ir::Ref nothing(const ir::ArrayType& type);
-  /// A function of each element, to one of the same type, and of something that is computed here.
-  ir::Ref mapped(Scope& scope, const ir::Ref& a);
   static ir::Ref shorter(const ir::Ref& a);
   std::int64_t extent(int rank) { return std::min(dice_.extent(rank), longest_); }
   /// Extents of arrays that this program can afford, from constants, other arrays' extents, or values.

@@ -66,7 +66,7 @@ class RandomSequences {
 
   Ref stream() {
     Ref all = source();
-    if (dice_.chance(20)) all = other_items(all);
+    if (dice_.chance(25)) all = other_items(dice_.chance(40) ? with_more_beside(all) : all);
     return dice_.chance(15) ? ir::take_seq(ir::int64(dice_.below(most_items())), all) : all;
   }
 
@@ -102,6 +102,17 @@ class RandomSequences {
       default:
         return ir::filter_seq(with_condition(all));
     }
+  }
+
+  /// The items, and beside them an array of the shape of one of theirs that is computed.
+  Ref with_more_beside(const Ref& all) {
+    std::vector<Ref> items;
+    for (const ArrayType& item : all->type().arrays) items.push_back(ir::parameter(Type::array(item)));
+    Scope scope = captured_;
+    scope.arrays.insert(scope.arrays.end(), items.begin(), items.end());
+    std::vector<Ref> results = items;
+    results.push_back(arrays_.mapped(scope, dice_.pick(items)));
+    return ir::map_seq(ir::lambda(items, results), {all});
   }
 
   Ref with_condition(const Ref& all) {

@@ -193,7 +193,11 @@ Ref RandomSegments::spread(Scope& scope, const Ref& total, const Ref& lengths, c
 
 Ref RandomSegments::whole(const CutVectors& cut) {
   const Ref& vector = dice_.pick(cut.vectors);
-  return cut.checked ? ir::reshape(ir::tuple({times(cut.total, cut.width)}), vector) : vector;
+  if (!cut.checked) return vector;
+  // Where a length is negative, so is the total, which no multiple is to hide.
+  const Ref elements = times(cut.total, cut.width);
+  const Ref negative = operation(Primitive::less, cut.total, ir::int64(0));
+  return ir::reshape(ir::tuple({ir::cond(negative, cut.total, elements)}), vector);
 }
 
 Ref RandomSegments::shape(const Ref& length, int width) {
