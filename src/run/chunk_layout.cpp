@@ -319,24 +319,27 @@ SourceChunk ChunkBuilder::finish() {
 
 std::int64_t ChunkBuilder::fitting(const SourceChunk& chunk, const ItemRange& range,
                                    const Limit& limit) const {
-  const std::int64_t begin = range.begin;
-  std::int64_t most = std::min(range.items(), limit.items - items_);
-  for (std::size_t a = 0; a < infos_.size(); ++a) {
-    const ArrayInfo& info = infos_[a];
-    const std::int64_t held = items_ == 0 ? 0 : parts_[a].elements;
-    const std::int64_t by_bytes = (limit.bytes - bytes_) / std::max<std::int64_t>(width_of(info), 1);
-    const std::int64_t elements = std::max<std::int64_t>(std::min(limit.work - held, by_bytes), 0);
-    if (info.regular()) {
-      if (const std::int64_t size = size_of_item(info); size > 0) most = std::min(most, elements / size);
-    } else {
-      const std::int64_t* const offsets = offsets_of(chunk.arrays[a]);
-      const std::int64_t* const last = offsets + begin + std::max<std::int64_t>(most, 0);
-      const std::int64_t until =
-          elements > INT64_MAX - offsets[begin] ? INT64_MAX : offsets[begin] + elements;
-      most = std::upper_bound(offsets + begin, last + 1, until) - (offsets + begin) - 1;
+  const auto elements = [&](std::size_t a, std::int64_t items) {
+    if (infos_[a].regular()) return items * size_of_item(infos_[a]);
+    const std::int64_t* const first = offsets_of(chunk.arrays[a]) + range.begin;
+    return first[items] - first[0];
+  };
+  const auto fits = [&](std::int64_t items) {
+    std::int64_t bytes = bytes_;
+    for (std::size_t a = 0; a < infos_.size(); ++a) {
+      const std::int64_t more = elements(a, items), held = items_ == 0 ? 0 : parts_[a].elements;
+      if (more > limit.work - held) return false;
+      bytes += more * width_of(infos_[a]);
     }
+    return bytes <= limit.bytes;
+  };
+  std::int64_t least = 0, most = std::max<std::int64_t>(std::min(range.items(), limit.items - items_), 0);
+  if (fits(most)) least = most;
+  while (most - least > 1) {
+    const std::int64_t middle = least + (most - least) / 2;
+    (fits(middle) ? least : most) = middle;
   }
-  return std::max<std::int64_t>(most, items_ == 0 ? 1 : 0);
+  return std::max<std::int64_t>(least, items_ == 0 ? 1 : 0);
 }
 
 }  // namespace anabranch::runtime

@@ -157,7 +157,10 @@ bool FeedingStage::read(const Limit& limit) {
   reservations_.clear();
   read_at_ = 0;
   const bool at_once = limit.until == std::chrono::steady_clock::time_point::min();
-  if (!input_.read({.items = limit.items, .work = limit.work, .bytes = limit.bytes}, read_, at_once)) {
+  // What it gives as it is, is counted once more by whoever takes it, which may be one that gives it as it is.
+  const std::int64_t few = context_.budget.available() / 8;
+  const std::int64_t bytes = std::min(limit.bytes, std::max({few, limit.bytes / 3, std::int64_t{1}}));
+  if (!input_.read({.items = limit.items, .work = limit.work, .bytes = bytes}, read_, at_once)) {
     read_.clear();
     return false;
   }

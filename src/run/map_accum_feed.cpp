@@ -32,21 +32,21 @@ class MapAccum final : public Feed {
       if (!stage_->next(limit, taken_)) return false;
       items_that_fit_ = taken_.items;
     }
-    items = some_of_what_was_taken();
+    items = some_of_what_was_taken(limit);
     own.push_back({0, items.items});
     return true;
   }
 
   /// As much as there is memory for, or as does not fail, in halves if it must be. The others wait for the next call.
-  SourceChunk some_of_what_was_taken() {
+  SourceChunk some_of_what_was_taken(const Limit& limit) {
     for (;;) {
       const std::int64_t end = std::min(taken_.items, at_ + items_that_fit_);
       const SourceChunk part = end - at_ == taken_.items ? taken_ : slice(taken_, stage_->infos(), at_, end);
       const std::vector<HostArray> state = state_;
       try {
-        SourceChunk items = work_.by_chunk ? of_chunk(part) : one_by_one(part);
-        at_ = end;
-        passed_ += part.items;
+        SourceChunk items = work_.by_chunk ? of_chunk(part) : one_by_one(part, limit);
+        at_ += items.items;
+        passed_ += items.items;
         if (at_ == taken_.items) {  // its memory is not needed any more
           taken_ = {};
           at_ = 0;
@@ -126,9 +126,13 @@ class MapAccum final : public Feed {
     work_.apply(first_items(given, wrong), number_of(wrong - 1));
   }
 
-  SourceChunk one_by_one(const SourceChunk& given) {
+  /// Until what they give is as much as is asked for. It is counted when it has been given: until then it takes a part of
+  /// what is left.
+  SourceChunk one_by_one(const SourceChunk& given, const Limit& limit) {
     ChunkBuilder made(info_.arrays, context_.memory, context_.executor);
-    for (std::int64_t i = 0; i < given.items; ++i) {
+    const std::int64_t bytes = std::min(limit.bytes, context_.budget.available() / 3);
+    const auto is_enough = [&] { return made.work() >= limit.work || made.bytes() >= bytes; };
+    for (std::int64_t i = 0; i < given.items && (i == 0 || !is_enough()); ++i) {
       if (context_.options.stop.stop_requested()) ir::raise_cancelled();
       std::vector<HostArray> arguments = state_;
       for (std::size_t a = 0; a < given.arrays.size(); ++a)

@@ -101,7 +101,10 @@ void check_chunk(const SourceInfo& info, const SourceChunk& chunk) {
     const ArrayInfo& declared = info.arrays[a];
     const ArrayChunk& given = chunk.arrays[a];
     ok = given.data.size() == declared.scalars.size() && (declared.regular() || given.offsets);
-    if (ok && !declared.regular() && !declared.ragged()) ok = given.extents.size() == declared.extents.size();
+    if (!ok || declared.regular() || declared.ragged()) continue;
+    ok = given.extents.size() == declared.extents.size();
+    for (std::size_t d = 0; ok && d < declared.extents.size(); ++d)
+      ok = declared.extents[d] || given.extents[d] || chunk.items == 0;
   }
   if (!ok)
     throw RunError(
@@ -160,6 +163,15 @@ SourceChunk slice(const SourceChunk& chunk, const std::vector<ArrayInfo>& infos,
 }
 
 namespace {
+
+/// Of the largest array of an item; 0: nothing is known of them.
+double likely_elements_of_item(const SourceInfo& info) {
+  const double items = static_cast<double>(info.items.value_or(0));
+  double likely = items > 0 ? static_cast<double>(info.work.value_or(0)) / items : 0.0;
+  for (const ArrayInfo& array : info.arrays)
+    if (array.regular()) likely = std::max(likely, static_cast<double>(size_of_item(array)));
+  return likely;
+}
 
 std::string wrong_items(const SourceInfo& info, std::int64_t given, std::int64_t most) {
   return fmt::format("source {}: gave {} items where 1 to {} were asked for", info.name, given, most);
@@ -249,7 +261,8 @@ std::vector<double> ZippedSources::shares() const {
 /// The next items of one, unless some have been read; false where it is over. `left` is what they leave for the others.
 bool ZippedSources::read(std::size_t s, const Limit& own, Limit& left) {
   SourceChunk& read = read_[s];
-  if (read.items == 0) {
+  const bool is_kept = read.items > 0;  // and left out of what memory there is
+  if (!is_kept) {
     const SourceInfo& info = sources_[s]->info();
     if (!sources_[s]->next(own, read)) return false;
     if (read.items <= 0 || read.items > own.items) throw RunError(wrong_items(info, read.items, own.items));
@@ -260,7 +273,7 @@ bool ZippedSources::read(std::size_t s, const Limit& own, Limit& left) {
   // What is read beyond that is for later chunks.
   const auto bytes = static_cast<std::int64_t>(bytes_of_item_[s] * static_cast<double>(left.items));
   left.bytes = std::max<std::int64_t>(1, left.bytes - bytes);
-  left.memory = std::max<std::int64_t>(0, left.memory - read.bytes);
+  if (!is_kept) left.memory = std::max<std::int64_t>(0, left.memory - read.bytes);
   return true;
 }
 
@@ -314,8 +327,7 @@ std::unique_ptr<ZippedPiece> ZippedSources::split(const Limit& limit) {
   if (over_ || items_before_ >= most_) return nullptr;
   const auto lead = [](const auto& source) {
     const SourceInfo& info = source->info();
-    const double items = static_cast<double>(info.items.value_or(0));
-    return std::pair(info.splits, items > 0 ? static_cast<double>(info.work.value_or(0)) / items : 0.0);
+    return std::pair(info.splits, likely_elements_of_item(info));
   };
   const auto leads_less = [&](const auto& a, const auto& b) { return lead(a) < lead(b); };
   const auto leading = static_cast<std::size_t>(

@@ -1,3 +1,5 @@
+#include <atomic>
+
 #include "agree.h"
 #include "support/memory_sink.h"
 #include "support/memory_source.h"
@@ -132,6 +134,61 @@ TEST_CASE("little memory: items that are joined while others compute", "[once]")
   const auto of_batch = [](auto batch) { return unit(the(sum(consume(elements(batch))))); };
   same_in_any_memory(8 << 10, zip_with(plus, sum(consume(elements(map_seq(total_of_sums, s)))),
                                        consume(fold_batch(of_batch, add, unit(0.0), map_seq(total, s)))));
+}
+
+TEST_CASE("little memory: windows beside items that are small", "[once]") {
+  const auto blocks = ragged<double>("blocks", rows_with_long_ones(1000, 150, 20, 200));
+  const auto labels = ragged<double>("labels", rows_with_long_ones(9000, 3, 50, 3));
+  for (const auto& source : {blocks, labels}) source->read_in_pieces();
+  const auto of_both = [](auto label, auto window) {
+    return unit(the(sum(label)) + the(total_of_sums(window)));
+  };
+  const auto program =
+      compile(consume(elements(zip_with_seq(of_both, stream_in(Source<Vector<double>>(labels)),
+                                            windows(stream_in(Source<Vector<double>>(blocks)), 256, 8)))));
+  const auto expected = program.run({.backend = Backend::interpreter});
+  RunReport report;
+  // All windows together are 18 MB.
+  for (const char* scheduler : {"adaptive", "fixed:1000000"}) {
+    require_same(program.run({.threads = 2, .memory = 1 << 20, .scheduler = scheduler}, &report), expected);
+    CHECK(report.chunks > 4);
+  }
+}
+
+TEST_CASE("little memory: large chunks that are given as they are", "[once]") {
+  const auto rows =
+      ragged<double>("rows", std::vector<std::vector<double>>(8000, std::vector<double>(100, 0.5)));
+  rows->read_in_pieces();
+  const auto all =
+      filter_seq([](auto row) { return size(row) > 0; }, stream_in(Source<Vector<double>>(rows)));
+  const auto program =
+      compile(consume(elements(map_seq(total, filter_seq([](auto row) { return size(row) > 1; }, all)))));
+  for (const int threads : {1, 2})
+    require_same(program.run({.threads = threads, .memory = 2 << 20, .scheduler = "fixed:1000000"}),
+                 Vector<double>(Index{8000}, std::vector<double>(8000, 50)));
+}
+
+TEST_CASE("little memory: a state that gives much for each item gives it before the last item has passed",
+          "[once]") {
+  std::atomic<int> passed = 0, before_the_first = -1;
+  const auto sink = std::make_shared<MemorySink>("sink", detail::sink_arrays<Vector<double>>(),
+                                                 [&](const std::string& what, int) {
+                                                   if (what == "write" && before_the_first < 0)
+                                                     before_the_first = passed.load();
+                                                 });
+  const auto lines = map_accum_seq(
+      [](auto state, auto x) {
+        const auto next = trace("", unit(the(state) * 0.5 + the(x)));
+        return std::pair(next, generate(1000, [=](auto k) { return the(next) + cast<double>(k); }));
+      },
+      unit(1.0), map_seq([](auto i) { return unit(cast<double>(the(i))); }, produce(2000, [](auto i) {
+                           return unit(i);
+                         })));
+  run(consume(write(lines, Sink<Vector<double>>(sink))),
+      {.threads = 2, .memory = 1 << 20, .print = [&](std::string_view) { ++passed; }});
+  CHECK(passed == 2000);
+  CHECK(before_the_first > 0);
+  CHECK(before_the_first < 500);  // 4 MB
 }
 
 TEST_CASE("little memory: streams behind each other that hold memory as long as they are open", "[once]") {
