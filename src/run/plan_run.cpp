@@ -84,7 +84,8 @@ PlanRun::PlanRun(RunContext& context, RunBackend& backend, const std::vector<Hos
       backend_(backend),
       values_(
           context.plan, arguments, context.options.stop,
-          [&backend](const HostArray& array) { backend.fetch(array); }, context.item) {}
+          [&backend](const HostArray& array) { backend.fetch(array); }, context.item),
+      sizes_(context.plan.bodies.size()) {}
 
 PlanRun::PlanRun(RunContext& context, RunBackend& backend, const std::vector<HostArray>& arguments)
     : PlanRun(context, backend, arguments, Inner{}) {
@@ -355,7 +356,7 @@ std::vector<HostArray> PlanRun::apply(int number, const std::vector<HostArray>& 
   RunOptions own;
   RunContext context = context_.for_nested(body.plan, own);
   context.item = item;
-  context.sizes = &sizes_[number];
+  context.sizes = &sizes_[static_cast<std::size_t>(number)];
   std::vector<HostArray> results = run_body(context, backend_, arguments);
   for (const HostArray& result : results) backend_.fetch(result);
   return results;

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <map>
 #include <span>
 #include <vector>
 
@@ -78,7 +77,8 @@ class PlanRun {
   scheduler::Reservation held_inputs_;
   std::vector<scheduler::Reservation> held_;
   std::vector<HostArray> given_out_;
-  std::map<int, ResultSizes> sizes_;  ///< per function that is applied: what it gave the last time
+  std::vector<ResultSizes>
+      sizes_;  ///< per body: what it gave when it was applied the last time, perhaps by several threads
 };
 
 /// Runs a program inside of a chunk: its results.
