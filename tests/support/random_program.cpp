@@ -9,7 +9,6 @@
 namespace anabranch::testing {
 
 using ir::ArrayType;
-using ir::Primitive;
 using ir::Ref;
 using ir::Scalars;
 using ir::Type;
