@@ -320,11 +320,11 @@ class Run : public std::enable_shared_from_this<Run> {
 
   void compute_with_all(Lock& lock, Piece& piece) {
     const bool alone = piece.state == Piece::State::for_alone;
-    if (alone) --waiting_for_alone_;
     piece.state = Piece::State::working;
     begin_work();
     const WorkMark begin = mark();
     compute(lock, piece, alone);
+    if (alone) --waiting_for_alone_;  // until here nothing is taken
     piece.record.utilisation = utilisation_since(begin);
     end_work();
   }
@@ -474,7 +474,7 @@ class Run : public std::enable_shared_from_this<Run> {
   std::vector<int> in_order_;
   int workers_ = 0;            // tasks that have been submitted and have not ended
   int working_ = 0;            // pieces that are being read or computed
-  int waiting_for_alone_ = 0;  // while there are such, nothing is taken
+  int waiting_for_alone_ = 0;  // or being computed so; while there are such, nothing is taken
   bool taking_ = false, committing_ = false;
   bool driver_works_ = false, driver_waits_ = false;
   bool over_ = false, stopped_ = false;

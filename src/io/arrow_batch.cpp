@@ -148,7 +148,9 @@ std::int64_t ArrowRows::elements(std::int64_t begin, std::int64_t rows) const {
 }
 
 std::int64_t ArrowRows::bytes(std::int64_t begin, std::int64_t rows) const {
-  return elements(begin, rows) * element_bytes_ + (offsets_ ? (rows + 1) * (wide_ ? 8 : 4) : 0);
+  if (!offsets_) return elements(begin, rows) * element_bytes_;
+  const std::int64_t extents = column_.info.ragged() ? 0 : rows * 8;
+  return elements(begin, rows) * element_bytes_ + (rows + 1) * (wide_ ? 8 : 4) + extents;
 }
 
 ArrayChunk ArrowRows::chunk(std::int64_t begin, std::int64_t rows, std::int64_t& copied) const {

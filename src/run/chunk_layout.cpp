@@ -330,6 +330,7 @@ std::int64_t ChunkBuilder::fitting(const SourceChunk& chunk, const ItemRange& ra
       const std::int64_t more = elements(a, items), held = items_ == 0 ? 0 : parts_[a].elements;
       if (more > limit.work - held) return false;
       bytes += more * width_of(infos_[a]);
+      if (!infos_[a].regular()) bytes += 8 * items * (1 + (infos_[a].ragged() ? 0 : infos_[a].rank()));
     }
     return bytes <= limit.bytes;
   };

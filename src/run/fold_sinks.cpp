@@ -29,8 +29,7 @@ class FoldSink : public Sink {
   std::vector<void*> room(std::int64_t elements) final {
     // What joining takes has to be left: once a part is committed, it is too late to try a smaller one.
     const std::int64_t bytes = elements * width_of(type_);
-    reservation_.resize(held_bytes() + bytes + 4 * std::min(bytes, least_joined * width_of(type_)) +
-                        bytes_of_a_join);
+    reservation_.resize(held_bytes() + bytes + bytes_to_join(std::max(elements, held_elements())));
     reservation_.resize(held_bytes() + bytes);
     room_.clear();
     std::vector<void*> addresses;
@@ -41,6 +40,7 @@ class FoldSink : public Sink {
     }
     return addresses;
   }
+  std::int64_t bytes_to_commit(std::int64_t elements) const final { return bytes_to_join(elements); }
   std::int64_t elements() const final { return elements_; }
   scheduler::Reservation take_reservation() final { return std::move(reservation_); }
 
@@ -54,6 +54,7 @@ class FoldSink : public Sink {
   void count(std::int64_t elements) { elements_ += elements; }
   /// Besides the room of a part.
   virtual std::int64_t held_bytes() const { return 0; }
+  virtual std::int64_t held_elements() const { return 0; }
   /// The part that has been committed is not looked at any more.
   void let_go_of_room() {
     room_.clear();
@@ -88,8 +89,10 @@ class FoldSink : public Sink {
   const HostArray seed_;
 
  private:
-  static constexpr std::int64_t bytes_of_a_join = 1
-                                                  << 14;  ///< of small items, with what a run has of its own
+  std::int64_t bytes_to_join(std::int64_t elements) const {
+    constexpr std::int64_t of_small_items = 1 << 14;  // with what a run has of its own
+    return 4 * std::min(elements, least_joined) * width_of(type_) + of_small_items;
+  }
 
   const std::atomic<int>& beside_;
   const std::vector<ApplyFunction> functions_;
@@ -107,6 +110,7 @@ class FoldSeqSink final : public FoldSink {
     if (gathers(items, part)) return;
     join_gathered();
     join_all(ItemView(type_, components(), part.extents, items));
+    let_go_of_room();
   }
 
   HostArray finish() override {
@@ -205,6 +209,7 @@ class FoldSeqSink final : public FoldSink {
   };
 
   std::int64_t held_bytes() const override { return gathered_.bytes(); }
+  std::int64_t held_elements() const override { return gathered_.elements(); }
 
   /// Functions are programs, some ten microseconds each: few small items wait for others. Whether these do.
   bool gathers(std::int64_t items, const PartShape::Result& part) {
@@ -289,6 +294,11 @@ class FoldBatchSink final : public FoldSink {
       batch_.append(components(), part.extents, begin, end);
       begin = end;
       if (is_whole()) join();
+    }
+    try {
+      let_go_of_room();
+    } catch (const scheduler::BudgetExceeded&) {
+      // A list takes somewhat more than the elements in the room did: that is counted with the next part.
     }
   }
 

@@ -32,8 +32,8 @@ std::vector<void*> PieceResults::room(int result, std::int64_t elements) {
   room.bytes = bytes;
   for (ScalarType s : type.scalars)
     room.blocks.push_back(context_.blocks.take(elements * static_cast<std::int64_t>(size_of(s))));
-  // In its turn it is there twice for a moment.
-  if (context_.budget.available() < bytes) {
+  // In its turn it is there twice for a moment, and is joined perhaps.
+  if (context_.budget.available() < bytes + results_.bytes_to_commit(result, elements)) {
     give_back(room);
     throw scheduler::BudgetExceeded(
         fmt::format("results of {} bytes could not be appended in their turn", bytes), "results", bytes, 0,

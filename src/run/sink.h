@@ -45,6 +45,8 @@ class Sink {
   /// is committed; until then room may be asked for again, for another part. Throws BudgetExceeded, with
   /// nothing changed: then fewer items are tried.
   virtual std::vector<void*> room(std::int64_t elements) = 0;
+  /// Memory that committing a part of so many elements takes for a while, besides its room. Thread-safe.
+  virtual std::int64_t bytes_to_commit(std::int64_t /*elements*/) const { return 0; }
   /// Where elements [first, first + elements) of the whole result have their place, whatever has been committed; one
   /// address per component. What is written there beforehand is committed in its turn, without room. Empty: that is
   /// not known beforehand. Thread-safe.

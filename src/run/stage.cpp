@@ -26,7 +26,7 @@ StageRun::StageRun(RunContext& context, RunBackend& backend, int number, GlobalV
   options_.reads_again = input_.has_intermediates();
   options_.start_work = input_.start_work();
   options_.cache_bytes = traits_.cache_of_thread;
-  if (in_pieces_) options_.max_ring = scheduler::piece_slots(context.executor);
+  if (in_pieces_) options_.max_ring = slots_of_pieces();
   if (!context.budget.unlimited()) options_.memory_limit = memory_for_chunks();
   computing_ = backend.open_stage(input_.work(options_.max_ring));
 }
@@ -37,6 +37,12 @@ bool StageRun::runs_in_pieces() const {
   if (!traits_.side_by_side || results_.bodies_print() || !streams_.alone()) return false;
   const bool appends = !results_.known_places() || results_.writes() || results_.runs_bodies();
   return input_.in_pieces() || (input_.gains_in_pieces() && !appends);
+}
+
+/// What is joined is held until its turn, and by more than the places that there are for it the others are not ahead.
+int StageRun::slots_of_pieces() const {
+  const int all = scheduler::piece_slots(context_.executor);
+  return results_.runs_bodies() ? std::min(all, 2 * context_.executor.concurrency() + 1) : all;
 }
 
 /// Of what the bound leaves: less a part for intermediate arrays, for results whose size is not known yet or that are

@@ -40,6 +40,7 @@ class StageRun {
   };
 
   bool runs_in_pieces() const;
+  int slots_of_pieces() const;
   std::int64_t memory_for_chunks() const;
   std::int64_t bytes_of_one_chunk() const;
   void bound_chunks(int slots);

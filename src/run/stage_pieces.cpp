@@ -47,7 +47,7 @@ scheduler::PiecePhases StagePieces::phases() {
   phases.read = [this](int s) { return read(slot(s)); };
   phases.compute = [this](int s, bool alone) { return alone ? compute_alone(s) : compute(s); };
   phases.array_bytes = [this](int s) { return slot(s).array_bytes; };
-  phases.commit = [this](int s) { commit(slot(s)); };
+  phases.commit = [this](int s) { commit(s); };
   return phases;
 }
 
@@ -148,7 +148,9 @@ bool StagePieces::fits(int number, const std::vector<SourceChunk>& chunks) {
   }
 }
 
-void StagePieces::commit(Slot& slot) {
+void StagePieces::commit(int number) {
+  Slot& slot = this->slot(number);
+  const RunTrace::InPiece in_piece(context_.trace.get(), slot.number, number);
   slot.piece->complete();
   when_others_gave_back(context_, results_.beside(), [&] { slot.results.move_to(results_); });
   slot.piece.reset();

@@ -41,7 +41,7 @@ class StagePieces {
   scheduler::Computed compute_alone(int number);
   void compute_in_halves(int number, const std::vector<SourceChunk>& chunks);
   bool fits(int number, const std::vector<SourceChunk>& chunks);
-  void commit(Slot& slot);
+  void commit(int number);
   Slot& slot(int number) { return *slots_[static_cast<std::size_t>(number)]; }
 
   RunContext& context_;

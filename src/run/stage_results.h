@@ -26,6 +26,11 @@ class StageResults final : public StageOutput {
   bool writes() const { return writes_; }
   /// Where a result of the items from this one on has its place, as Sink::place. Thread-safe.
   std::vector<void*> place(int result, std::int64_t first_item, std::int64_t elements) const;
+  /// Sink::bytes_to_commit of a result. Thread-safe.
+  std::int64_t bytes_to_commit(int result, std::int64_t elements) const {
+    const auto& sink = sinks_[static_cast<std::size_t>(result)];
+    return sink ? sink->bytes_to_commit(elements) : 0;
+  }
   /// Whether their sizes are known before the first chunk.
   bool known_sizes() const { return known_sizes_; }
   /// Whether it is known of all of them where those of an item lie among those of the others.
