@@ -105,22 +105,24 @@ class RandomSequences {
 
   /// The items, and beside them an array of the shape of one of theirs that is computed.
   Ref with_more_beside(const Ref& all) {
-    std::vector<Ref> items;
-    for (const ArrayType& item : all->type().arrays) items.push_back(ir::parameter(Type::array(item)));
-    Scope scope = captured_;
-    scope.arrays.insert(scope.arrays.end(), items.begin(), items.end());
-    std::vector<Ref> results = items;
-    results.push_back(arrays_.mapped(scope, dice_.pick(items)));
-    return ir::map_seq(ir::lambda(items, results), {all});
+    return with_result(all, [this](Scope& scope, const std::vector<Ref>& items) {
+      return arrays_.mapped(scope, dice_.pick(items));
+    });
+  }
+  Ref with_condition(const Ref& all) {
+    return with_result(all,
+                       [this](Scope& scope, const std::vector<Ref>&) { return arrays_.condition(scope); });
   }
 
-  Ref with_condition(const Ref& all) {
+  /// The items, and beside them what is computed of each.
+  template <class F>
+  Ref with_result(const Ref& all, F&& result) {
     std::vector<Ref> items;
     for (const ArrayType& item : all->type().arrays) items.push_back(ir::parameter(Type::array(item)));
     Scope scope = captured_;
     scope.arrays.insert(scope.arrays.end(), items.begin(), items.end());
     std::vector<Ref> results = items;
-    results.push_back(arrays_.condition(scope));
+    results.push_back(result(scope, items));
     return ir::map_seq(ir::lambda(items, results), {all});
   }
 
