@@ -167,7 +167,6 @@ ArrayChunk ArrowRows::chunk(std::int64_t begin, std::int64_t rows, std::int64_t&
   for (std::int64_t i = begin; i < begin + rows; ++i) lengths->push_back(offset(i + 1) - offset(i));
   out.extents.resize(column_.info.extents.size());
   out.extents[0] = {lengths, lengths->data()};
-  copied += rows * 8;
   return out;
 }
 

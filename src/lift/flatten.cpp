@@ -50,14 +50,14 @@ Sums sums_of(const Ref& vector) {
 
 /// May computing the array fail, where those that it is computed from are there?
 bool fails_itself(const Node& array) {
-  const auto may_function = [](const Ref& function) {
+  const auto function_fails = [](const Ref& function) {
     return std::any_of(function->results().begin(), function->results().end(), may_fail);
   };
   if (array.op() == Op::use || array.op() == Op::project_array) return false;
   if (array.op() == Op::unit) return may_fail(Unit(array).value());
-  if (array.op() == Op::map) return may_function(Map(array).function());
+  if (array.op() == Op::map) return function_fails(Map(array).function());
   if (array.op() == Op::generate)
-    return Generate(array).shape()->op() != Op::constant || may_function(Generate(array).function());
+    return Generate(array).shape()->op() != Op::constant || function_fails(Generate(array).function());
   return true;  // for all that is known here
 }
 

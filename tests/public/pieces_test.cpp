@@ -228,6 +228,19 @@ TEST_CASE("traces of pieces are printed in the order of the stream") {
     CHECK_THAT(lines[i], Catch::StartsWith("row, item " + std::to_string(i) + " "));
 }
 
+TEST_CASE("what functions join is computed in pieces, unless they print") {
+  const auto totals = map_seq(total, stream(in_pieces(rows_of(5000))));
+  const auto runs_in_pieces = [&](auto join) {
+    const auto sum_of_all = consume(fold_seq(join, unit(0.0), totals));
+    agree(sum_of_all);
+    RunReport report;
+    run(sum_of_all, {.threads = 2, .scheduler = "fixed:7", .print = [](std::string_view) {}}, &report);
+    return report.stages.at(0).in_pieces;
+  };
+  CHECK(runs_in_pieces([](auto x, auto y) { return unit(the(x) + the(y)); }));
+  CHECK_FALSE(runs_in_pieces([](auto x, auto y) { return trace("", unit(the(x) + the(y))); }));
+}
+
 TEST_CASE("a timeline of pieces: each in the row of its slot, with its kernels") {
   const io_test::TemporaryDirectory dir;
   const auto source = in_pieces(rows_of(300));
