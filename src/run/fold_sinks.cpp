@@ -55,10 +55,16 @@ class FoldSink : public Sink {
   /// Besides the room of a part.
   virtual std::int64_t held_bytes() const { return 0; }
   virtual std::int64_t held_elements() const { return 0; }
-  /// The part that has been committed is not looked at any more.
-  void let_go_of_room() {
+  /// The part that has been committed is not looked at any more. False: what is held of it takes more than it did, and others
+  /// have taken what there was; then it is counted with the next part.
+  bool let_go_of_room() {
     room_.clear();
-    reservation_.resize(held_bytes());
+    try {
+      reservation_.resize(held_bytes());
+    } catch (const scheduler::BudgetExceeded&) {
+      return false;
+    }
+    return true;
   }
   static constexpr std::int64_t least_joined = 1 << 12;  ///< elements at once, where memory is short
 
@@ -219,9 +225,7 @@ class FoldSeqSink final : public FoldSink {
         gathered_.bytes() + bytes > context_.budget.available() / 16)
       return false;
     gathered_.append(components(), part.extents, 0, items);
-    try {
-      let_go_of_room();
-    } catch (const scheduler::BudgetExceeded&) {  // others have taken what there was
+    if (!let_go_of_room()) {
       join_gathered();
       let_go_of_room();
     }
@@ -295,11 +299,7 @@ class FoldBatchSink final : public FoldSink {
       begin = end;
       if (is_whole()) join();
     }
-    try {
-      let_go_of_room();
-    } catch (const scheduler::BudgetExceeded&) {
-      // A list takes somewhat more than the elements in the room did: that is counted with the next part.
-    }
+    let_go_of_room();
   }
 
   HostArray finish() override {
