@@ -63,7 +63,7 @@ stage run 'run|plan|kernel|rearrange|interp|ir|scheduler|timeline' 'run/backends
 stage run/backends 'run|cpu|cuda|device|system|plan|kernel|rearrange|interp|ir|scheduler|timeline'
 # Inside src/run each file sees itself and those before it in this list, which names all of them.
 seen=
-for name in memory storage residence item_range sources pushed_items results resident_memory run_record report_json report_text run_trace context computing print_line rearrangement global_values stage_output part_layout sink collector elements_sink \
+for name in memory storage residence item_range sources part_of_piece zipped_sources pushed_items results resident_memory run_record report_json report_text run_trace context computing print_line rearrangement global_values stage_output part_layout sink collector elements_sink \
   tabulate_sink item_list fold_sinks write_sink sinks chunk_geometry chunk_group backend chunk_layout streams stage_input feeding_stage feed windows_feed map_accum_feed feeds \
   stage_log stage_results item_results piece_results stage_pieces stage stage_reader read_sizes chunks_ahead plan_run item_stream pushed_plan execute; do
   seen+=${seen:+|}$name

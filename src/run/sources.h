@@ -1,15 +1,12 @@
 #pragma once
 
 #include <memory>
-#include <span>
 #include <vector>
 
 #include <anabranch/array.h>
 #include <anabranch/source.h>
 
-#include "scheduler/chunk_size.h"
-
-/// The sources of a stage at run time: opened, and read together.
+/// Sources that the library makes itself, and parts of what sources give.
 namespace anabranch::runtime {
 
 /// Items 0, 1, ..., count - 1, each the scalar array holding its number.
@@ -17,77 +14,12 @@ std::shared_ptr<SourceBase> make_counter(std::int64_t count);
 /// The sub-arrays of `array` along its outermost dimension, as views.
 std::shared_ptr<SourceBase> make_rows(std::shared_ptr<detail::ArrayData> array);
 
+/// Throws RunError if a chunk is not what the source declared; kernels rely on it.
+void check_chunk(const SourceInfo& info, const SourceChunk& chunk);
+[[noreturn]] void raise_wrong_items(const SourceInfo& info, std::int64_t given, std::int64_t most);
+
 /// Items [begin, end) of a chunk, sharing its memory. `infos` describe the chunk's arrays.
 SourceChunk slice(const SourceChunk& chunk, const std::vector<ArrayInfo>& infos, std::int64_t begin,
                   std::int64_t end);
-
-/// Consecutive items of several sources in step, handed out and still to be read. It is destroyed before the sources.
-class ZippedPiece {
- public:
-  /// One list for each source: pieces that follow each other and together have at least as many items.
-  using Pieces = std::vector<std::vector<std::unique_ptr<SourcePiece>>>;
-  ZippedPiece(const std::vector<std::shared_ptr<SourceBase>>& sources, Pieces pieces, std::int64_t first,
-              std::int64_t items);
-
-  std::int64_t first() const { return first_; }  ///< number of its first item in the stream
-  std::int64_t items() const { return items_; }
-  /// Of all sources, as far as they are known before it has been read.
-  std::int64_t work() const { return work_; }
-  std::int64_t bytes() const { return bytes_; }
-  /// Once, on any thread, beside other pieces. Parts that follow each other: one, unless the sources' pieces end in
-  /// different places. Of each part a chunk for each source.
-  std::vector<std::vector<SourceChunk>> read();
-  /// In the order of the stream.
-  void complete();
-
- private:
-  const std::vector<std::shared_ptr<SourceBase>>& sources_;
-  Pieces pieces_;
-  std::int64_t first_, items_;
-  std::int64_t work_ = 0, bytes_ = 0;
-};
-
-/// Several sources read in step: every chunk holds the same number of items of each. Of a source that gave
-/// more than the others the rest is kept for the next chunk. The stream ends with the shortest, and
-/// after `most` items: then no source is asked for another one.
-class ZippedSources {
- public:
-  explicit ZippedSources(std::vector<std::shared_ptr<SourceBase>> sources, std::int64_t most = INT64_MAX);
-  /// False at the end. One SourceChunk per source.
-  bool next(const Limit& limit, std::vector<SourceChunk>& chunks);
-  /// The next items, to be read by whoever, in place of `next` for a whole pass; null at the end.
-  std::unique_ptr<ZippedPiece> split(const Limit& limit);
-  /// Whether that gains: one of them gives pieces that are still to be read, and none has to read to give some.
-  bool splits() const;
-  bool in_memory() const;
-  /// Whether one of them may have to wait for its next item.
-  bool live() const;
-  /// Whether the next item of one that does may be made of what became of the last.
-  bool depends() const;
-  /// Items of the whole stream, where a source knows.
-  std::optional<std::int64_t> items() const;
-  std::optional<std::int64_t> work() const;
-  /// Of the whole stream, where both are known: items without their work would count as items of one
-  /// element, and the end of the stream would be cut into chunks far too small.
-  std::optional<scheduler::ChunkSize> extent() const;
-  std::int64_t resident_bytes() const;
-  /// Of what was read and is kept for the next chunk.
-  std::int64_t kept_bytes() const;
-
- private:
-  std::vector<double> shares() const;
-  bool read(std::size_t s, const Limit& own, Limit& left);
-  bool read_in_step(Limit& mine);
-  bool end();
-
-  std::vector<std::shared_ptr<SourceBase>> sources_;
-  std::vector<SourceChunk> read_;      ///< per source: what has not been given yet
-  std::vector<double> bytes_of_item_;  ///< per source, as it was read last; negative: nothing has been read
-  std::int64_t most_;
-  /// Per source: pieces that have been split off and wait until those of the others have been, too.
-  ZippedPiece::Pieces split_off_;
-  bool over_ = false;
-  std::int64_t items_before_ = 0;  ///< of the next chunk
-};
 
 }  // namespace anabranch::runtime

@@ -8,8 +8,8 @@
 #include "run/backend.h"
 #include "run/context.h"
 #include "run/global_values.h"
-#include "run/sources.h"
 #include "run/streams.h"
+#include "run/zipped_sources.h"
 #include "scheduler/policy.h"
 
 /// What a stage reads.

@@ -65,6 +65,33 @@ TEST_CASE("little memory: streams that are read in pieces, side by side, and of 
           stream_in(Source<Vector<double>>(a)), stream_in(Source<Vector<double>>(b))))));
 }
 
+TEST_CASE("little memory: streams side by side of which each is large where the others are small", "[once]") {
+  // That with the larger items on the whole, a third of a megabyte each, begins with small ones.
+  std::vector<std::vector<double>> small_first, large_first, large_last;
+  for (std::size_t i = 0; i < 2000; ++i) {
+    small_first.emplace_back(i < 1000 ? 1 : 60, static_cast<double>(i));
+    large_first.emplace_back(i < 500 ? 80 : 2, 0.5);
+    large_last.emplace_back(i < 900 ? i % 2 : 30, 0.25);
+  }
+  std::vector<Seq<Vector<double>>> streams;
+  for (const auto& rows : {small_first, large_first, large_last}) {
+    const auto source = ragged<double>("rows", rows);
+    source->read_in_pieces();
+    streams.push_back(stream_in(Source<Vector<double>>(source)));
+  }
+  const auto program = compile(consume(elements(zip_with_seq(
+      [](auto x, auto y, auto z) {
+        return unit(the(total_of_sums(x)) + 1000 * the(total_of_sums(y)) + the(total_of_sums(z)));
+      },
+      streams[0], streams[1], streams[2]))));
+  const auto expected = program.run({.backend = Backend::interpreter});
+  for (const char* scheduler : {"adaptive", "fixed:100", "fixed:1000000"})
+    for (const int threads : {1, 2, 4}) {
+      INFO(scheduler << ", " << threads << " threads");
+      require_same(program.run({.threads = threads, .memory = 100 << 10, .scheduler = scheduler}), expected);
+    }
+}
+
 TEST_CASE("little memory: a stream that passes once, read in two places", "[once]") {
   const auto rows = rows_with_long_ones(200, 3, 40, 900);
   const auto results_of = [&](const RunOptions& options) {
