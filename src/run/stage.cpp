@@ -34,7 +34,7 @@ StageRun::StageRun(RunContext& context, RunBackend& backend, int number, GlobalV
 /// Results of items in memory are to be written where they belong: appended in turn, by one thread, they would cost more
 /// than is gained.
 bool StageRun::runs_in_pieces() const {
-  if (!traits_.side_by_side || results_.bodies_print() || !streams_.alone()) return false;
+  if (!traits_.side_by_side || results_.bodies_print() || streams_.members() > 1) return false;
   const bool appends = !results_.known_places() || results_.writes() || results_.runs_bodies();
   return input_.in_pieces() || (input_.gains_in_pieces() && !appends);
 }
@@ -49,6 +49,8 @@ int StageRun::slots_of_pieces() const {
 /// joined, and for copies in flight.
 std::int64_t StageRun::memory_for_chunks() const {
   std::int64_t left = context_.budget.available();
+  // Each member of the pass has as much, and so has what is read and kept for those behind.
+  if (streams_.members() > 1) left /= streams_.members() + 2;
   if (input_.has_intermediates()) left /= 2;
   if (!results_.known_sizes() || holds_results()) left /= 2;
   if (results_.runs_bodies()) left /= 4;  // the results of a chunk, and joining them
@@ -141,14 +143,18 @@ std::optional<scheduler::ChunkSize> StageRun::read(Slot& slot, const scheduler::
     pending_ = std::exchange(slot.chunks, {});
     throw scheduler::ChunkTooBig("a chunk waits for memory", scheduler::ChunkSize{1, size.work, size.bytes});
   }
-  slot.reservation = reservation ? std::move(*reservation) : context_.reserve("chunks", size.bytes);
+  slot.reservation =
+      reservation
+          ? std::move(*reservation)
+          : with_room(context_, true, [&] { return context_.reserve("chunks", size.bytes); }, &streams_);
   ++in_flight_;
+  streams_.holds(1);
   return size;
 }
 
 bool StageRun::read_source(Slot& slot, const scheduler::Target& target) {
   const bool alone = in_flight_ == 0;
-  if (!with_room(context_, alone, [&] { return input_.read(target, slot.chunks); })) return false;
+  if (!with_room(context_, alone, [&] { return input_.read(target, slot.chunks); }, &streams_)) return false;
   if (!context_.into.empty()) check_not_read(context_.into, slot.chunks, input_.infos());
   return true;
 }
@@ -263,6 +269,7 @@ void StageRun::write(int number) {
   slot.chunks.clear();
   slot.reservation.release();
   --in_flight_;
+  streams_.holds(-1);
 }
 
 }  // namespace anabranch::runtime

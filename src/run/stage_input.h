@@ -16,18 +16,22 @@
 namespace anabranch::runtime {
 
 /// Has `f` read the next items, or split them off. Where there is no memory for them they wait until they are the only ones in
-/// flight, `alone`; then memory that lies idle is given back.
+/// flight, `alone`; then memory that lies idle is given back, and it is tried again as long as `others`, where there are any, may
+/// give some back.
 template <class F>
-auto with_room(const RunContext& context, bool alone, F&& f) {
+auto with_room(const RunContext& context, bool alone, F&& f, Streams* others = nullptr) {
+  const auto is_over = [&](bool again) {
+    return alone && again && (others == nullptr || !others->wait_for_memory());
+  };
   for (bool again = false;; again = true) {
     std::int64_t bytes = 0;
     try {
       return f();
     } catch (const ItemTooBig& e) {
-      if (alone && again) throw;
+      if (is_over(again)) throw;
       bytes = e.bytes();
     } catch (const scheduler::BudgetExceeded& e) {
-      if (alone && again) throw;
+      if (is_over(again)) throw;
       bytes = e.requested();
     }
     if (!alone) throw scheduler::ChunkTooBig("an item waits for memory", scheduler::ChunkSize{1, 0, bytes});

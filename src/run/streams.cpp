@@ -1,6 +1,7 @@
 #include "run/streams.h"
 
 #include <algorithm>
+#include <chrono>
 #include <deque>
 #include <optional>
 #include <utility>
@@ -94,10 +95,7 @@ class SharedStream {
   /// Of another member that is behind: then who reads waits.
   static constexpr std::size_t most_ahead = 4;
 
-  void changed() {
-    ++pass_.changes_;
-    pass_.changed_.notify_all();
-  }
+  void changed() { pass_.has_changed(); }
 
   /// There is a chunk in the queue; false at the end of the stream.
   bool fill(Queue& own, const Limit& limit, PassStreams::Lock& lock) {
@@ -113,14 +111,12 @@ class SharedStream {
 
   /// The first member that has not ended and has a place here.
   bool reads(int member) const {
-    return std::none_of(queues_.begin(), queues_.end(), [&](const Queue& queue) {
-      return queue.open && queue.member < member && pass_.is_open(queue.member);
-    });
+    return std::none_of(queues_.begin(), queues_.end(),
+                        [&](const Queue& queue) { return reads_on(queue) && queue.member < member; });
   }
   bool is_far_ahead(int member) const {
     return std::any_of(queues_.begin(), queues_.end(), [&](const Queue& queue) {
-      return queue.open && queue.member != member && pass_.is_open(queue.member) &&
-             queue.chunks.size() >= most_ahead;
+      return reads_on(queue) && queue.member != member && queue.chunks.size() >= most_ahead;
     });
   }
 
@@ -129,6 +125,7 @@ class SharedStream {
     Kept kept;
     reads_now_ = true;
     bool there = false;
+    forget_ended();
     lock.unlock();
     try {
       if (SourceChunk chunk; !read_ && source_->next(limit, chunk)) read_ = std::move(chunk);
@@ -148,9 +145,15 @@ class SharedStream {
     reads_now_ = false;
     over_ = !there;
     for (Queue& queue : queues_)
-      if (there && queue.open) queue.chunks.push_back(kept);
+      if (there && reads_on(queue)) queue.chunks.push_back(kept);
     changed();
     return there;
+  }
+  bool reads_on(const Queue& queue) const { return queue.open && pass_.is_open(queue.member); }
+  /// A member that has ended has not closed its places yet.
+  void forget_ended() {
+    for (Queue& queue : queues_)
+      if (!reads_on(queue)) queue.chunks.clear();
   }
 
   PassStreams& pass_;
@@ -243,15 +246,25 @@ std::shared_ptr<SourceBase> PassStreams::open(int member, const ir::Node& stream
 void PassStreams::ended(int member) {
   const Lock lock(mutex_);
   ended_.insert(member);
-  ++changes_;
-  changed_.notify_all();
+  has_changed();
 }
 
 void PassStreams::abort() {
   const Lock lock(mutex_);
   aborted_ = true;
-  ++changes_;
-  changed_.notify_all();
+  has_changed();
+}
+
+bool PassStreams::wait_for_memory() {
+  Lock lock(mutex_);
+  if (aborted_) ir::raise_cancelled();
+  const auto open = static_cast<int>(places_.size() - ended_.size());
+  if (waiting_ + short_ + 1 >= open && held_chunks_ == 0) return false;
+  ++short_;
+  // Nobody says that he has given memory back.
+  changed_.wait_for(lock, std::chrono::microseconds(200));
+  --short_;
+  return true;
 }
 
 bool PassStreams::wait(Lock& lock) {
@@ -260,8 +273,14 @@ bool PassStreams::wait(Lock& lock) {
   const std::int64_t seen = changes_;
   ++waiting_;
   changed_.wait(lock, [&] { return changes_ != seen; });
-  --waiting_;
   return true;
+}
+
+/// From now on nobody waits: whoever did may have slept on for a while when the next one asks.
+void PassStreams::has_changed() {
+  ++changes_;
+  waiting_ = 0;
+  changed_.notify_all();
 }
 
 }  // namespace anabranch::runtime

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <map>
 #include <memory>
@@ -35,6 +36,11 @@ class PassStreams {
   int members() const { return static_cast<int>(places_.size()); }
   /// The member reads no more.
   void ended(int member);
+  /// Chunks that members have read and still hold.
+  void holds(int more) { held_chunks_ += more; }
+  /// A member that holds none has no memory to read: until others may have given some back. False where they will not, as
+  /// they wait for items, too.
+  bool wait_for_memory();
   /// Nobody reads any more: whoever does, or waits for it, gets Cancelled.
   void abort();
 
@@ -46,6 +52,7 @@ class PassStreams {
   bool is_open(int member) const { return !ended_.contains(member); }
   /// Until something has changed; false where everybody waits, so that nothing will.
   bool wait(Lock& lock);
+  void has_changed();
 
   scheduler::Budget& budget_;
   std::recursive_mutex turn_;
@@ -53,7 +60,8 @@ class PassStreams {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::set<int> ended_;
-  int waiting_ = 0;
+  int waiting_ = 0, short_ = 0;  ///< members: for items, for memory
+  std::atomic<int> held_chunks_ = 0;
   std::int64_t changes_ = 0;
   bool aborted_ = false;
   /// Of streams with several places: per member what has been opened for it and not been taken.
@@ -68,8 +76,9 @@ class Streams {
     return pass_.open(member_, stream, reader);
   }
   PassStreams::Turn turn() { return pass_.turn(); }
-  /// Is there no other member?
-  bool alone() const { return pass_.members() == 1; }
+  int members() const { return pass_.members(); }
+  void holds(int more) { pass_.holds(more); }
+  bool wait_for_memory() { return members() > 1 && pass_.wait_for_memory(); }
 
  private:
   PassStreams& pass_;

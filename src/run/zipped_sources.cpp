@@ -195,7 +195,8 @@ std::vector<PartOfPiece> ZippedSources::take_off(std::size_t s, std::int64_t ite
 
 /// Of a source that does not say how many: pieces until there are as many items, or as many bytes, of which it has one at
 /// least.
-ZippedSources::SplitOff ZippedSources::split_off_until(std::size_t s, std::int64_t items, const Limit& limit) {
+ZippedSources::SplitOff ZippedSources::split_off_until(std::size_t s, std::int64_t items,
+                                                       const Limit& limit) {
   SplitOff there = size_of(split_off_[s]);
   while (there.items < items && (there.items == 0 || there.bytes < limit.bytes)) {
     const Limit left{.items = items - there.items,

@@ -1,4 +1,5 @@
 #include <atomic>
+#include <ranges>
 
 #include "agree.h"
 #include "support/memory_sink.h"
@@ -108,6 +109,42 @@ TEST_CASE("little memory: a stream that passes once, read in two places", "[once
     require_same(std::get<0>(got), std::get<0>(expected));
     require_same(std::get<1>(got), std::get<1>(expected));
   });
+}
+
+TEST_CASE(
+    "little memory: of a stream that passes once little is kept for those behind, nothing for those that "
+    "have ended",
+    "[once]") {
+  const auto items = [] {
+    return std::views::iota(0, 2000) |
+           std::views::transform([](int i) { return Vector<double>(std::vector<double>(1000, i)); });
+  };
+  const auto run_with = [&](int what, const RunOptions& options, RunReport* report = nullptr) {
+    const auto s = stream_in(items(), {.live = false});
+    const auto all = consume(elements(map_seq(total, s)));
+    const auto none = take_while_seq([](auto x) { return x[0] > 0; }, s);
+    const auto few = zip_with_seq([](auto x, auto y) { return unit(the(sum(x)) + cast<double>(the(y))); }, s,
+                                  produce(10, [](auto i) { return unit(i); }));
+    const auto other = what == 0   ? map_seq(total, take_seq(1000, s))
+                       : what == 1 ? map_seq(total, none)
+                       : what == 2 ? few
+                                   : map_seq(total, filter_seq([](auto x) { return x[0] > 1000; }, s));
+    return run(std::tuple(all, consume(elements(other))), options, report);
+  };
+  for (int what = 0; what < 4; ++what) {
+    const auto expected = run_with(what, {.backend = Backend::interpreter});
+    for (const int threads : {1, 2}) {
+      INFO(what << ", " << threads << " threads");
+      // The stream has 16 MB.
+      RunReport report;
+      const auto got = run_with(what, {.threads = threads}, &report);
+      CHECK(report.peak_bytes < 12 << 20);
+      require_same(std::get<0>(got), std::get<0>(expected));
+      const auto got_within = run_with(what, {.threads = threads, .memory = 1 << 20});
+      require_same(std::get<0>(got_within), std::get<0>(expected));
+      require_same(std::get<1>(got_within), std::get<1>(expected));
+    }
+  }
 }
 
 TEST_CASE("little memory: long items that are kept among others that are not", "[once]") {
