@@ -53,7 +53,8 @@ CompiledRun::CompiledRun(ProgramImpl& program, const std::vector<runtime::HostAr
                .keeps_results = results == ResultsIn::device,
                .sizes = &program.result_sizes(),
                .learned = &program.learned_chunks(),
-               .sinks = &sinks_} {
+               .sinks = &sinks_,
+               .gives_before_failure = !program.prints()} {
   if (!budget_.unlimited()) {
     bounded_.emplace(runtime::MemoryPool::of_process());
     context_.report->memory_bound = budget_.limit();

@@ -72,7 +72,6 @@ void ItemReader::Impl::begin(const std::optional<ReadAhead>& ahead) {
   with_public_errors([&] {
     run = std::make_unique<CompiledRun>(*program, std::vector<HostArray>{}, options, *log,
                                         std::span<const HostArray>{});
-    run->context().gives_before_failure = !program->prints();
     items = std::make_unique<runtime::ItemStream>(run->context(), run->backend(), ahead);
   });
 }

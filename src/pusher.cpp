@@ -150,7 +150,6 @@ void Pusher::Impl::begin() {
   }
   run = std::make_unique<CompiledRun>(*program, std::vector<HostArray>{}, options, *log,
                                       std::span<const HostArray>{});
-  run->context().gives_before_failure = !program->prints();
   plan = std::make_unique<runtime::PushedPlan>(
       run->context(), run->backend(), *pushed,
       [this](std::unique_ptr<runtime::ItemResults> chunk) { give(std::move(chunk)); });

@@ -98,8 +98,8 @@ struct RunContext {
   bool names_items =
       true;  ///< in messages; a program inside of a chunk has items that the user does not know
   std::int64_t item = ir::no_item;  ///< of the user's stream, that the plan is run for
-  /// Items are taken one by one: where one fails, those before it are given, if they are computed again for that. Not of a
-  /// program that prints.
+  /// Where an item fails, a stage that feeds another, or whose items are taken one by one, gives those before it, which are
+  /// computed again for that: the others may not be needed. Not of a program that prints.
   bool gives_before_failure = false;
   /// For chunks that are read, as the back end likes it best; empty: any. Streams that several places read do not use it.
   ChunkMemory chunk_memory{};

@@ -19,6 +19,7 @@ struct FeedWork {
   std::vector<ArrayInfo> infos{};        ///< of its items
   bool overlap = false;                  ///< these may lie over each other (plan::FedArray)
   bool by_chunk = false;                 ///< its function takes all items of a chunk
+  bool live = false;                     ///< one of the streams that it reads, now or later, is
   ApplyFunction apply{};                 ///< its function
   /// Makes stage i of those that feed it.
   std::function<std::unique_ptr<FeedingStage>(std::size_t i)> stage{};

@@ -94,7 +94,7 @@ class Append final : public Feed {
  public:
   explicit Append(const FeedWork& work) : Feed(work), work_(work) {
     begin(0);
-    info_.live = chunks_->stage().live();
+    info_.live = work.live;
   }
 
  private:
@@ -202,6 +202,19 @@ std::shared_ptr<SourceBase> make_feed(const FeedWork& work) {
   throw InternalError("a sequence that nothing feeds");
 }
 
+/// Whether one of the streams of a stage may have to wait for its next item, be it behind others.
+bool reads_live(const plan::Plan& plan, int stage) {
+  for (const ir::StageSource& source : plan.stages[static_cast<std::size_t>(stage)].sources) {
+    if (source.node->op() == ir::Op::stream_in) {
+      const SourceInfo& info = source.node->payload().source->info();
+      if (info.live && !info.in_memory) return true;
+    }
+    for (const int feeding : source.feeds)
+      if (reads_live(plan, feeding)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 OpenFed feeds(RunContext& context, RunBackend& backend, GlobalValues& global, Streams& streams,
@@ -222,6 +235,7 @@ OpenFed feeds(RunContext& context, RunBackend& backend, GlobalValues& global, St
       }
     }
     work.by_chunk = fed.by_chunk;
+    for (const int feeding : fed.feeds) work.live |= reads_live(context.plan, feeding);
     if (!inputs.bodies.empty())
       work.apply = [run_body, body = inputs.bodies[0]](const std::vector<HostArray>& arguments,
                                                        std::int64_t item) {

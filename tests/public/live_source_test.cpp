@@ -174,6 +174,25 @@ TEST_CASE("live: an answer that decides what is asked next") {
   }
 }
 
+TEST_CASE("live: behind a stream that is not") {
+  for (const Backend backend : both) {
+    double state = 1;
+    const std::vector<Vector<double>> head(3, Vector<double>{0.5});
+    auto feedback =
+        std::views::iota(0, 30) | std::views::transform([&](int) { return Vector<double>{state}; });
+    const auto all = append_seq(stream_in(head), append_seq(stream_in(head), stream_in(feedback)));
+    double expected = 1;
+    int item = 0;
+    for (const auto& result : stream_out(map_seq(doubled, all), {.backend = backend})) {
+      if (item++ < 6) continue;
+      expected *= 2;
+      REQUIRE(result[0] == expected);
+      state = result[0];
+    }
+    CHECK(expected == std::ldexp(1.0, 30));
+  }
+}
+
 TEST_CASE("live: what is not is read a chunk at a time, as the scheduler says") {
   int asked = 0;
   const auto first = [&](const auto& sequence, const RunOptions& options) {

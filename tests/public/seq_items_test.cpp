@@ -127,6 +127,19 @@ TEST_CASE("filter_seq of every kind of source, and of items of several arrays") 
   REQUIRE(all_sums.size() == std::ssize(kept(some_rows(), of_row)));
 }
 
+TEST_CASE("what follows the end of take_while_seq may fail, whatever the chunks") {
+  const std::vector<Vector<double>> given{{1}, {1.5}, {3}, {}, {1}};
+  const auto s = stream_in(given);
+  const auto small = [](auto row) { return row[0] < 2.0; };
+  check_items(take_while_seq(small, s), {{1}, {1.5}});
+  check_items(take_while_seq(small, map_seq([](auto row) { return fill(1, row[0]); }, s)), {{1}, {1.5}});
+  // Behind other sequences that are computed, too.
+  check_items(take_while_seq(small, drop_seq(1, filter_seq([](auto row) { return row[0] > 0; }, s))), {{1.5}});
+  for (const auto& options : {RunOptions{}, RunOptions{.backend = Backend::interpreter}})
+    CHECK_THROWS_AS(run(consume(elements(take_while_seq([](auto row) { return row[0] < 5; }, s))), options),
+                    RunError);
+}
+
 TEST_CASE("take_while_seq ends before the first item for which its condition does not hold") {
   const auto rows_ = some_rows();
   check_items(take_while_seq([](auto row) { return size(row) < 100; }, stream_in(rows_)),
