@@ -153,8 +153,10 @@ void Pusher::Impl::begin() {
   plan = std::make_unique<runtime::PushedPlan>(
       run->context(), run->backend(), *pushed,
       [this](std::unique_ptr<runtime::ItemResults> chunk) { give(std::move(chunk)); });
-  if (const scheduler::Budget& budget = run->context().budget; !budget.unlimited())
+  if (const scheduler::Budget& budget = run->context().budget; !budget.unlimited()) {
     most_bytes = std::min(most_bytes, budget.available() / 8);
+    bounds.bytes = std::min(bounds.bytes, std::max<std::int64_t>(budget.available() / 4, 1));
+  }
   on_stop.emplace(options.stop, [this] {
     const std::lock_guard lock(results);
     changed.notify_all();

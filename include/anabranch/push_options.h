@@ -11,7 +11,7 @@ struct PushOptions {
   /// where waiting gains little: until as much time has passed as eight chunks cost without their items.)
   double seconds = 0.001;
   /// Results that wait to be taken, at most: with so many, or so many bytes of them, `push` waits, and `try_push` takes
-  /// nothing. Those of the last chunk may exceed it.
+  /// nothing. Those of the last chunk may exceed it. A memory bound leaves them a quarter at most.
   std::int64_t items = 65'536;
   std::int64_t bytes = std::int64_t{64} << 20;
 };

@@ -1,6 +1,7 @@
 #include "run/fold_sinks.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -13,6 +14,13 @@ namespace anabranch::runtime {
 
 namespace {
 
+/// Of item i of a part.
+std::int64_t elements_of(const std::vector<std::vector<std::int64_t>>& extents, std::int64_t i) {
+  std::int64_t elements = 1;
+  for (const auto& each : extents) elements *= each.size() == 1 ? each[0] : each[static_cast<std::size_t>(i)];
+  return elements;
+}
+
 /// What both have in common: the room of a part, and a sum of which nobody knows how large it will be.
 class FoldSink : public Sink {
  public:
@@ -23,6 +31,7 @@ class FoldSink : public Sink {
         seed_(work.arrays[0]),
         beside_(work.beside),
         functions_(work.functions),
+        elements_of_item_(work.elements_of_item),
         reservation_(work.context.budget.reserve("items that are joined", 0)) {}
 
   bool order_matters() const final { return true; }
@@ -40,6 +49,7 @@ class FoldSink : public Sink {
     }
     return addresses;
   }
+  void forget_room() final { (void)let_go_of_room(); }
   std::int64_t bytes_to_commit(std::int64_t elements) const final { return bytes_to_join(elements); }
   std::int64_t elements() const final { return elements_; }
   scheduler::Reservation take_reservation() final { return std::move(reservation_); }
@@ -51,7 +61,14 @@ class FoldSink : public Sink {
     for (const auto& memory : room_) all.push_back(memory.get());
     return all;
   }
-  void count(std::int64_t elements) { elements_ += elements; }
+  void count(std::int64_t items, const PartShape::Result& part) {
+    elements_ += part.elements;
+    // Large ones are few.
+    if (part.elements < least_joined || items == 0) return;
+    std::int64_t largest = elements_of_item_;
+    for (std::int64_t i = 0; i < items; ++i) largest = std::max(largest, elements_of(part.extents, i));
+    elements_of_item_ = largest;
+  }
   /// Besides the room of a part.
   virtual std::int64_t held_bytes() const { return 0; }
   virtual std::int64_t held_elements() const { return 0; }
@@ -95,14 +112,19 @@ class FoldSink : public Sink {
   const HostArray seed_;
 
  private:
+  /// Of small items some together, of large ones a tree on each level and the one that is made of two.
   std::int64_t bytes_to_join(std::int64_t elements) const {
     constexpr std::int64_t of_small_items = 1 << 14;  // with what a run has of its own
-    return 4 * std::min(elements, least_joined) * width_of(type_) + of_small_items;
+    const std::int64_t item = std::min<std::int64_t>(elements, elements_of_item_);
+    const int levels = item == 0 ? 0 : std::bit_width(static_cast<std::uint64_t>(elements / item));
+    return std::max(4 * std::min(elements, least_joined), (1 + levels) * item) * width_of(type_) +
+           of_small_items;
   }
 
   const std::atomic<int>& beside_;
   const std::vector<ApplyFunction> functions_;
   std::vector<std::shared_ptr<void>> room_;
+  std::atomic<std::int64_t> elements_of_item_;  ///< the largest so far
   scheduler::Reservation reservation_;
   std::int64_t elements_ = 0;
 };
@@ -112,7 +134,7 @@ class FoldSeqSink final : public FoldSink {
   explicit FoldSeqSink(const SinkWork& work) : FoldSink(work), gathered_(work.array.type) {}
 
   void commit(std::int64_t items, const PartShape::Result& part) override {
-    count(part.elements);
+    count(items, part);
     if (gathers(items, part)) return;
     join_gathered();
     join_all(ItemView(type_, components(), part.extents, items));
@@ -291,7 +313,7 @@ class FoldBatchSink final : public FoldSink {
   explicit FoldBatchSink(const SinkWork& work) : FoldSink(work), batch_(work.array.type), sum_(seed_) {}
 
   void commit(std::int64_t items, const PartShape::Result& part) override {
-    count(part.elements);
+    count(items, part);
     std::int64_t begin = 0;
     while (begin < items) {
       const std::int64_t end = end_of_batch(part.extents, begin, items);
@@ -318,9 +340,7 @@ class FoldBatchSink final : public FoldSink {
                             std::int64_t items) const {
     std::int64_t elements = batch_.elements(), count = batch_.items();
     for (std::int64_t i = begin; i < items; ++i) {
-      std::int64_t size = 1;
-      for (const auto& each : extents) size *= each.size() == 1 ? each[0] : each[static_cast<std::size_t>(i)];
-      elements += size;
+      elements += elements_of(extents, i);
       if (elements >= ir::batch_elements || ++count >= ir::batch_items) return i + 1;
     }
     return items;

@@ -24,6 +24,7 @@ struct SinkWork {
   const plan::PlanArray& array;  ///< of the stage's group: the result that it takes
   ResultSize size;
   HostArray into;                        ///< memory of the caller for what it gives, or null
+  std::int64_t elements_of_item = 0;     ///< where all items have as many; else 0
   std::vector<HostArray> arrays;         ///< its operands that are arrays
   std::vector<ApplyFunction> functions;  ///< and those that are functions
   const std::atomic<int>& beside;        ///< chunks that are being computed beside what commits
@@ -45,6 +46,8 @@ class Sink {
   /// is committed; until then room may be asked for again, for another part. Throws BudgetExceeded, with
   /// nothing changed: then fewer items are tried.
   virtual std::vector<void*> room(std::int64_t elements) = 0;
+  /// The room that was given last is not used. What it takes may stay where little is gained.
+  virtual void forget_room() {}
   /// Memory that committing a part of so many elements takes for a while, besides its room. Thread-safe.
   virtual std::int64_t bytes_to_commit(std::int64_t /*elements*/) const { return 0; }
   /// Where elements [first, first + elements) of the whole result have their place, whatever has been committed; one

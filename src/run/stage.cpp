@@ -172,8 +172,11 @@ scheduler::Computed StageRun::compute(int number) {
     unwritten_.push_back(number);
   }
   StageOutput& results = holds_results() ? static_cast<StageOutput&>(slot.parts) : results_;
-  const auto room_made = [&] { return make_room(number) | write_held(); };
-  slot.enqueued = fits(number, slot.chunks, results) || (room_made() && fits(number, slot.chunks, results));
+  slot.enqueued = fits(number, slot.chunks, results);
+  if (!slot.enqueued) {
+    make_room(number);
+    slot.enqueued = fits(number, slot.chunks, results);
+  }
   if (slot.enqueued) return scheduler::Computed::whole;
   compute_in_halves(number, 0, slot.chunks[0].items);
   return scheduler::Computed::in_parts;
@@ -186,20 +189,27 @@ void StageRun::compute_in_halves(int number, std::int64_t begin, std::int64_t en
       traits_.completes_at_once && !holds_results() ? static_cast<StageOutput&>(results_) : slot.parts;
   const std::int64_t middle = begin + (end - begin) / 2;
   for (const auto& [from, to] : {std::pair(begin, middle), std::pair(middle, end)}) {
-    if (fits(number, input_.part_of(slot.chunks, from, to), results)) {
+    bool fit = fits(number, input_.part_of(slot.chunks, from, to), results);
+    if (!fit) {
+      make_room(number);
+      fit = to - from <= 1 && fits(number, input_.part_of(slot.chunks, from, to), results);
+    }
+    if (fit) {
       const PassStreams::Turn turn = streams_.turn();
       computing_->complete(number, results);
     } else {
-      make_room(number);
-      write_held();
       compute_in_halves(number, from, to);
     }
   }
 }
 
-bool StageRun::make_room(int number) {
-  const PassStreams::Turn turn = streams_.turn();
-  return computing_->make_room(number);
+/// Of the back end's memory, and of results that wait to be written, which may have been just now.
+void StageRun::make_room(int number) {
+  {
+    const PassStreams::Turn turn = streams_.turn();
+    computing_->make_room(number);
+  }
+  write_held();
 }
 
 bool StageRun::fits(int number, const std::vector<SourceChunk>& chunks, StageOutput& results) {
@@ -210,32 +220,25 @@ bool StageRun::fits(int number, const std::vector<SourceChunk>& chunks, StageOut
     return true;
   } catch (const scheduler::BudgetExceeded&) {
     refusal_ = std::current_exception();
+    results.forget_room();
     return false;
   }
 }
 
 // ---- Writing
 
-/// Memory was short: writes what is held, of this chunk and those before it. Whether there was any.
-bool StageRun::write_held() {
+/// Memory was short: writes what is held, of this chunk and those before it.
+void StageRun::write_held() {
   const PassStreams::Turn turn = streams_.turn();
   const std::lock_guard lock(writing_);
   const std::deque<int> slots = [this] {
     const std::lock_guard guard(unwritten_guard_);
     return unwritten_;
   }();
-  bool any = false;
   try {
-    for (const int number : slots) {
-      HeldResults& parts = slots_[static_cast<std::size_t>(number)]->parts;
-      const bool holds = !parts.empty();
-      hand_over(parts);
-      any |= holds;
-    }
-  } catch (const scheduler::BudgetExceeded&) {
-    return any;  // some results are kept in memory: they wait for their turn
+    for (const int number : slots) hand_over(slots_[static_cast<std::size_t>(number)]->parts);
+  } catch (const scheduler::BudgetExceeded&) {  // NOLINT: results that are kept in memory wait for their turn
   }
-  return any;
 }
 
 /// While `writing_` is held. What a sink has refused it is not given again.

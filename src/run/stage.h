@@ -51,11 +51,11 @@ class StageRun {
   bool read_source(Slot& slot, const scheduler::Target& target);
   scheduler::Computed compute(int number);
   void compute_in_halves(int number, std::int64_t begin, std::int64_t end);
-  bool make_room(int number);
+  void make_room(int number);
   bool fits(int number, const std::vector<SourceChunk>& chunks, StageOutput& results);
   /// Writing takes long: it is done beside computing, of what has been computed.
   bool holds_results() const { return traits_.completes_at_once && results_.writes(); }
-  bool write_held();
+  void write_held();
   void hand_over(HeldResults& parts);
   void write(int number);
 

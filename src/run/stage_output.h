@@ -49,6 +49,8 @@ class StageOutput {
   /// Addresses for so many elements of a result of the stage, one per component. What is written there counts
   /// when it is committed; until then the same room may be asked for again. Throws BudgetExceeded.
   virtual std::vector<void*> room(int result, std::int64_t elements) = 0;
+  /// What room has been given and not committed is not used.
+  virtual void forget_room() {}
   /// The room of all results holds a part of this shape.
   virtual void commit(PartShape shape) = 0;
   /// A part that lies elsewhere. Here: is copied. Where BudgetExceeded is thrown, the part is as it was.
@@ -71,6 +73,7 @@ class HeldResults final : public StageOutput {
  public:
   using StageOutput::StageOutput;
   std::vector<void*> room(int result, std::int64_t elements) override;
+  void forget_room() override { rooms_.clear(); }
   void commit(PartShape shape) override;
   void append(PartResults&& part) override;
   bool empty() const { return parts_.empty(); }

@@ -134,6 +134,7 @@ void StagePieces::compute_in_halves(int number, const std::vector<SourceChunk>& 
     const std::vector<SourceChunk> half = input_.part_of(chunks, from, to);
     if (fits(number, half)) continue;
     computing_.make_room(number);
+    if (to - from <= 1 && fits(number, half)) continue;
     compute_in_halves(number, half);
   }
 }
@@ -144,6 +145,7 @@ bool StagePieces::fits(int number, const std::vector<SourceChunk>& chunks) {
     return true;
   } catch (const scheduler::BudgetExceeded&) {
     refusal_ = std::current_exception();
+    results_.forget_room();
     return false;
   }
 }

@@ -60,7 +60,9 @@ std::unique_ptr<Sink> StageResults::sink_of(std::size_t number, const StageInput
   if (array.form == ir::Form::regular && array.domain == 0 && (items ? *items > 0 : into != nullptr))
     of_one_item_[static_cast<std::size_t>(sink.result)] = items ? size.certain / *items : of_items(1);
   try {
-    SinkWork work{context_, array, size, into, {}, {}, beside_};
+    const std::int64_t of_item =
+        array.form == ir::Form::regular && array.domain == 0 ? of_items(1) : std::int64_t{0};
+    SinkWork work{context_, array, size, into, of_item, {}, {}, beside_};
     for (const int given : stage_.sink_inputs[number].arrays) work.arrays.push_back(global.array(given));
     for (const int body : stage_.sink_inputs[number].bodies)
       work.functions.emplace_back(
@@ -104,6 +106,11 @@ bool StageResults::bodies_print() const {
 
 std::vector<void*> StageResults::room(int result, std::int64_t elements) {
   return sinks_[static_cast<std::size_t>(result)]->room(elements);
+}
+
+void StageResults::forget_room() {
+  for (const auto& sink : sinks_)
+    if (sink) sink->forget_room();
 }
 
 std::vector<void*> StageResults::place(int result, std::int64_t first_item, std::int64_t elements) const {

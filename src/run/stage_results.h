@@ -18,6 +18,7 @@ class StageResults final : public StageOutput {
   StageResults(RunContext& context, int number, const StageInput& input, const std::vector<HostArray>& into,
                const GlobalValues& global, const RunBody& run_body);
   std::vector<void*> room(int result, std::int64_t elements) override;
+  void forget_room() override;
   void commit(PartShape shape) override;
   void append(PartResults&& part) override;
   /// A result of the next part lies here until `commit` returns.

@@ -55,8 +55,10 @@ class WriteSink final : public Sink {
 
   bool order_matters() const override { return true; }
   std::vector<void*> room(std::int64_t elements) override {
+    memory_.clear();
     return addresses_of(memory_ = take_room(context_, type_, elements));
   }
+  void forget_room() override { memory_.clear(); }
   bool take(const std::vector<std::shared_ptr<void>>& components, bool owned) override {
     memory_ = components;
     keeps_ = owned;

@@ -321,6 +321,52 @@ TEST_CASE("little memory: results that are kept get what lies idle, or others ho
   }
 }
 
+TEST_CASE("little memory: results of an item that wait to be written make room for the next one", "[once]") {
+  const std::int64_t n = 10'000;  // 80 KB
+  const auto both = map_seq(
+      [=](auto i) {
+        const auto many =
+            compute(generate(10 * n, [=](auto k) { return cast<double>(k) * 0.5 + cast<double>(the(i)); }));
+        const auto all = sum(zip_with(times, many, reverse(many)));
+        return std::tuple(generate(8 * n, [=](auto k) { return cast<double>(k) + the(all); }),
+                          generate(3 * n, [=](auto k) { return cast<double>(k) - the(all); }));
+      },
+      produce(8, [](auto i) { return unit(i); }));
+  const auto [large, small] = unzip_seq(both);
+  const auto sink = [] {
+    return std::make_shared<MemorySink>("sink", detail::sink_arrays<Vector<double>>());
+  };
+  const auto first = sink(), second = sink();
+  const auto program = compile(std::tuple(consume(write(large, Sink<Vector<double>>(first))),
+                                          consume(write(small, Sink<Vector<double>>(second)))));
+  // An item takes 800 KB while it is computed, and 880 KB are its results.
+  for (const char* scheduler : {"adaptive", "fixed:1", "fixed:2"})
+    for (const int threads : {1, 2})
+      for (std::int64_t memory = 990'000; memory < 4'000'000; memory += memory / 8) {
+        INFO(scheduler << ", " << threads << " threads, " << memory << " bytes");
+        CHECK_NOTHROW(program.run({.threads = threads, .memory = memory, .scheduler = scheduler}));
+      }
+}
+
+TEST_CASE("little memory: large items that are joined", "[once]") {
+  const std::int64_t n = 10'000;  // 80 KB
+  const auto of_one_size =
+      produce(100, [=](auto i) { return generate(n, [=](auto k) { return cast<double>(k + i); }); });
+  const auto of_many =
+      produce(100, [=](auto i) { return generate(n + i % 3, [=](auto k) { return cast<double>(k + i); }); });
+  const auto add = [](auto x, auto y) { return zip_with(plus, x, y); };
+  for (const auto& items : {of_one_size, of_many}) {
+    const auto program = compile(consume(fold_seq(add, fill(n, 0.0), items)));
+    const auto expected = program.run({.backend = Backend::interpreter});
+    // Twelve items: a sum waits on each of seven levels.
+    for (const char* scheduler : {"adaptive", "fixed:1", "fixed:5", "fixed:100"})
+      for (std::int64_t memory = 12 * n * 8; memory < 60 * n * 8; memory += memory / 6) {
+        INFO(scheduler << ", " << memory << " bytes");
+        require_same(program.run({.threads = 1, .memory = memory, .scheduler = scheduler}), expected);
+      }
+  }
+}
+
 TEST_CASE("what is pushed behind items that are in memory is computed when it has come", "[once]") {
   const auto program = [](const Seq<Scalar<double>>& pushed) {
     const auto given = rows(use(Vector<double>{1, -1, 3}));

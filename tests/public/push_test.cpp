@@ -417,6 +417,25 @@ TEST_CASE("push: within a memory bound") {
                     Catch::Contains("item 1 takes") && Catch::Contains("push_test.cpp"));
 }
 
+TEST_CASE("push: results wait in a quarter of the memory bound") {
+  auto stream = push_stream<Row>(all_doubled, {.memory = 1 << 20});
+  int pushed = 0, taken = 0;
+  while (pushed < 1000)
+    if (stream.try_push(Row(Index{1000})))
+      ++pushed;
+    else
+      while (stream.poll()) ++taken;
+  CHECK(taken > 500);
+  std::jthread taker([&] {
+    while (taken < 2000)
+      if (stream.poll()) ++taken;
+  });
+  while (pushed < 2000) stream.push(Row(Index{1000})), ++pushed;
+  stream.flush();
+  taker.join();
+  CHECK(taken == 2000);
+}
+
 TEST_CASE("push: progress after every chunk, and a timeline") {
   const io_test::TemporaryDirectory dir;
   std::vector<Progress> seen;

@@ -134,7 +134,8 @@ TEST_CASE("what follows the end of take_while_seq may fail, whatever the chunks"
   check_items(take_while_seq(small, s), {{1}, {1.5}});
   check_items(take_while_seq(small, map_seq([](auto row) { return fill(1, row[0]); }, s)), {{1}, {1.5}});
   // Behind other sequences that are computed, too.
-  check_items(take_while_seq(small, drop_seq(1, filter_seq([](auto row) { return row[0] > 0; }, s))), {{1.5}});
+  check_items(take_while_seq(small, drop_seq(1, filter_seq([](auto row) { return row[0] > 0; }, s))),
+              {{1.5}});
   for (const auto& options : {RunOptions{}, RunOptions{.backend = Backend::interpreter}})
     CHECK_THROWS_AS(run(consume(elements(take_while_seq([](auto row) { return row[0] < 5; }, s))), options),
                     RunError);
