@@ -48,9 +48,7 @@ int StageRun::slots_of_pieces() const {
 /// Of what the bound leaves: less a part for intermediate arrays, for results whose size is not known yet or that are
 /// joined, and for copies in flight.
 std::int64_t StageRun::memory_for_chunks() const {
-  std::int64_t left = context_.budget.available();
-  // Each member of the pass has as much, and so has what is read and kept for those behind.
-  if (streams_.members() > 1) left /= streams_.members() + 2;
+  std::int64_t left = streams_.bytes_of_member();
   if (input_.has_intermediates()) left /= 2;
   if (!results_.known_sizes() || holds_results()) left /= 2;
   if (results_.runs_bodies()) left /= 4;  // the results of a chunk, and joining them

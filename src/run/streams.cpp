@@ -116,8 +116,14 @@ class SharedStream {
   }
   bool is_far_ahead(int member) const {
     return std::any_of(queues_.begin(), queues_.end(), [&](const Queue& queue) {
-      return reads_on(queue) && queue.member != member && queue.chunks.size() >= most_ahead;
+      return reads_on(queue) && queue.member != member &&
+             (queue.chunks.size() >= most_ahead || bytes_of(queue) >= pass_.most_kept_);
     });
+  }
+  static std::int64_t bytes_of(const Queue& queue) {
+    std::int64_t bytes = 0;
+    for (const Kept& kept : queue.chunks) bytes += kept.chunk.bytes;
+    return bytes;
   }
 
   /// A further chunk, for all places.
@@ -191,7 +197,7 @@ class OneOfSeveral final : public SourceBase {
 }  // namespace
 
 PassStreams::PassStreams(const plan::Plan& plan, const std::vector<int>& stages, scheduler::Budget& budget)
-    : budget_(budget) {
+    : budget_(budget), most_kept_(bytes_of_member(std::ssize(stages))) {
   for (const int stage : stages) places_.push_back(places_of(plan, stage));
 }
 PassStreams::~PassStreams() = default;
@@ -253,6 +259,11 @@ void PassStreams::abort() {
   const Lock lock(mutex_);
   aborted_ = true;
   has_changed();
+}
+
+std::int64_t PassStreams::bytes_of_member(std::int64_t members) const {
+  if (budget_.unlimited()) return INT64_MAX;
+  return members == 1 ? budget_.available() : budget_.available() / (members + 2);
 }
 
 bool PassStreams::wait_for_memory() {

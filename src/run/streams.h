@@ -34,6 +34,8 @@ class PassStreams {
   /// Back ends serve one stage at a time. Held by nobody who waits for a stream; nothing where there is one member.
   Turn turn() { return places_.size() > 1 ? Turn(turn_) : Turn(); }
   int members() const { return static_cast<int>(places_.size()); }
+  /// What each of so many members may have of the memory, as has what is kept for those behind.
+  std::int64_t bytes_of_member(std::int64_t members) const;
   /// The member reads no more.
   void ended(int member);
   /// Chunks that members have read and still hold.
@@ -55,6 +57,7 @@ class PassStreams {
   void has_changed();
 
   scheduler::Budget& budget_;
+  const std::int64_t most_kept_;  ///< for a member that is behind; then who reads waits
   std::recursive_mutex turn_;
   std::vector<Places> places_;  ///< per member: how many places read a stream
   std::mutex mutex_;
@@ -77,6 +80,7 @@ class Streams {
   }
   PassStreams::Turn turn() { return pass_.turn(); }
   int members() const { return pass_.members(); }
+  std::int64_t bytes_of_member() const { return pass_.bytes_of_member(members()); }
   void holds(int more) { pass_.holds(more); }
   bool wait_for_memory() { return members() > 1 && pass_.wait_for_memory(); }
 
