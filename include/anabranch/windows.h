@@ -98,7 +98,8 @@ Seq<Array<N, T>> tiles(const Acc<Array<N, T>>& a, const std::type_identity_t<det
   Exp<std::int64_t> count = 1, least = 1;
   for (int d = 0; d < N; ++d) {
     least = min(least, shape[d]);
-    along.push_back((extent(a, d) + (max(shape[d], 1) - 1)) / max(shape[d], 1));
+    // Rounded up, also of shapes near the largest integer.
+    along.push_back((max(extent(a, d), 1) - 1) / max(shape[d], 1) + min(extent(a, d), 1));
     count = count * along.back();
   }
   return detail::produce_labelled(

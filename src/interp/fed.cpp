@@ -156,21 +156,23 @@ class Windows final : public FedItems {
   }
 
   bool next(std::vector<HostArray>& item) override {
-    while (first_ + size_ > read_) {
+    while (std::ssize(held_[0]) < size_) {
       std::vector<HostArray> block;
       if (!pass_->next(block)) return false;
+      const std::int64_t skipped = std::min(skip_, block[0]->size());
       for (std::size_t c = 0; c < scalars_.size(); ++c)
-        for (std::int64_t i = 0; i < block[0]->size(); ++i)
-          if (read_ + i >= first_) held_[c].push_back(load(scalars_[c], block[0]->buffers[c].get(), i));
-      read_ += block[0]->size();
+        for (std::int64_t i = skipped; i < block[0]->size(); ++i)
+          held_[c].push_back(load(scalars_[c], block[0]->buffers[c].get(), i));
+      skip_ -= skipped;
     }
     const HostArray window = anabranch::detail::allocate_array(scalars_, std::array{size_});
     for (std::size_t c = 0; c < scalars_.size(); ++c) {
       for (std::int64_t i = 0; i < size_; ++i)
         store(scalars_[c], window->buffers[c].get(), i, held_[c][static_cast<std::size_t>(i)]);
-      held_[c].erase(held_[c].begin(), held_[c].begin() + std::min(hop_, std::ssize(held_[c])));
     }
-    first_ += hop_;
+    const std::int64_t passed = std::min(hop_, std::ssize(held_[0]));
+    for (auto& held : held_) held.erase(held.begin(), held.begin() + passed);
+    skip_ = hop_ - passed;
     item.assign(1, window);
     return true;
   }
@@ -180,7 +182,7 @@ class Windows final : public FedItems {
   std::unique_ptr<Pass> pass_;
   ir::Scalars scalars_;
   std::vector<std::deque<Bits>> held_;  ///< per component: from the next window's first element on
-  std::int64_t first_ = 0, read_ = 0;   ///< of the signal
+  std::int64_t skip_ = 0;               ///< elements before them that have not been read
 };
 
 class Accumulated final : public FedItems {

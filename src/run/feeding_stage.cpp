@@ -122,10 +122,10 @@ class FeedingStage::Results final : public StageOutput {
 };
 
 FeedingStage::FeedingStage(RunContext& context, RunBackend& backend, int number, GlobalValues& global,
-                           Streams& streams, const OpenFed& open_fed)
+                           Streams streams, const OpenFed& open_fed)
     : context_(context),
-      streams_(streams),
-      input_(context, context.plan.stages[static_cast<std::size_t>(number)], global, streams, open_fed),
+      streams_(std::move(streams)),
+      input_(context, context.plan.stages[static_cast<std::size_t>(number)], global, streams_, open_fed),
       computes_(!input_.stage().group.steps.empty()) {
   for (const int result : input_.stage().results)
     infos_.push_back(

@@ -13,7 +13,7 @@ namespace anabranch::runtime {
 class FeedingStage {
  public:
   /// `number`: of the plan's stages.
-  FeedingStage(RunContext& context, RunBackend& backend, int number, GlobalValues& global, Streams& streams,
+  FeedingStage(RunContext& context, RunBackend& backend, int number, GlobalValues& global, Streams streams,
                const OpenFed& open_fed);
   ~FeedingStage();
 
@@ -37,7 +37,7 @@ class FeedingStage {
   bool fits(const std::vector<SourceChunk>& items, SourceChunk& chunk);
 
   RunContext& context_;
-  Streams& streams_;
+  Streams streams_;
   StageInput input_;
   const bool computes_;  ///< else its results are items as they are
   std::vector<ArrayInfo> infos_;

@@ -217,9 +217,8 @@ bool reads_live(const plan::Plan& plan, int stage) {
 
 }  // namespace
 
-OpenFed feeds(RunContext& context, RunBackend& backend, GlobalValues& global, Streams& streams,
-              const RunBody& run_body) {
-  return [&, run_body](const plan::StagePlan& stage, std::size_t source) {
+OpenFed feeds(RunContext& context, RunBackend& backend, GlobalValues& global, const RunBody& run_body) {
+  return [&, run_body](const plan::StagePlan& stage, std::size_t source, Streams& streams) {
     const ir::StageSource& fed = stage.sources[source];
     const plan::StagePlan::Inputs& inputs = stage.source_inputs[source];
     FeedWork work{.context = context, .node = *fed.node};
@@ -241,9 +240,10 @@ OpenFed feeds(RunContext& context, RunBackend& backend, GlobalValues& global, St
                                                        std::int64_t item) {
         return run_body(body, arguments, item);
       };
-    work.stage = [&, run_body, feeding = fed.feeds](std::size_t i) {
-      return std::make_unique<FeedingStage>(context, backend, feeding[i], global, streams,
-                                            feeds(context, backend, global, streams, run_body));
+    work.stage = [&, run_body, source, fed_stage = &stage](std::size_t i) {
+      return std::make_unique<FeedingStage>(context, backend, fed_stage->sources[source].feeds[i], global,
+                                            streams.of_feed(*fed_stage, source, i),
+                                            feeds(context, backend, global, run_body));
     };
     return make_feed(work);
   };

@@ -7,7 +7,6 @@
 namespace anabranch::runtime {
 
 /// Opens such sources. All that is referred to lives as long as what is opened.
-OpenFed feeds(RunContext& context, RunBackend& backend, GlobalValues& global, Streams& streams,
-              const RunBody& run_body);
+OpenFed feeds(RunContext& context, RunBackend& backend, GlobalValues& global, const RunBody& run_body);
 
 }  // namespace anabranch::runtime

@@ -14,9 +14,9 @@ StageRun::StageRun(RunContext& context, RunBackend& backend, int number, GlobalV
       backend_(backend),
       traits_(backend.traits()),
       number_(number),
-      streams_(pass, member),
+      streams_(context.plan, pass, member),
       input_(context, context.plan.stages[static_cast<std::size_t>(number)], global, streams_,
-             feeds(context, backend, global, streams_, run_body)),
+             feeds(context, backend, global, run_body)),
       results_(context, number, input_, into, global, run_body),
       log_(context, backend),
       in_pieces_(runs_in_pieces()) {

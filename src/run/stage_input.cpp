@@ -37,7 +37,7 @@ void StageInput::open(std::size_t source, Streams& streams, const OpenFed& open_
   const ir::Node& node = *stage_.sources[source].node;
   const plan::StagePlan::Inputs& inputs = stage_.source_inputs[source];
   if (ir::is_fed(node.op())) {
-    opened_.push_back(open_fed(stage_, source));
+    opened_.push_back(open_fed(stage_, source, streams));
     return;
   }
   switch (node.op().as<ir::SourceOp>()) {

@@ -40,7 +40,8 @@ auto with_room(const RunContext& context, bool alone, F&& f, Streams* others = n
 }
 
 /// Opens a source that other stages feed (feeds.h).
-using OpenFed = std::function<std::shared_ptr<SourceBase>(const plan::StagePlan& stage, std::size_t source)>;
+using OpenFed = std::function<std::shared_ptr<SourceBase>(const plan::StagePlan& stage, std::size_t source,
+                                                          Streams& streams)>;
 
 /// The opened sources of a stage, and how they are read.
 class StageInput {

@@ -24,9 +24,9 @@ StageReader::StageReader(RunContext& context, RunBackend& backend, int number, G
     : context_(context),
       traits_(backend.traits()),
       pass_(context.plan, {number}, context.budget),
-      streams_(pass_, 0),
+      streams_(context.plan, pass_, 0),
       input_(context, context.plan.stages[static_cast<std::size_t>(number)], global, streams_,
-             feeds(context, backend, global, streams_, run_body)),
+             feeds(context, backend, global, run_body)),
       computing_(backend.open_stage(input_.work(1))) {}
 
 bool StageReader::read(const scheduler::Target& target, bool at_once, ReadItems& items) {

@@ -196,24 +196,64 @@ class OneOfSeveral final : public SourceBase {
 
 }  // namespace
 
-PassStreams::PassStreams(const plan::Plan& plan, const std::vector<int>& stages, scheduler::Budget& budget)
+namespace {
+
+using Set = PassStreams::Set;
+
+/// All that a stage reads, with those that feed it.
+void add_streams(const plan::Plan& plan, int stage, Set& streams);
+
+void add_streams(const plan::Plan& plan, const ir::StageSource& source, Set& streams) {
+  if (source.node->op() == ir::Op::stream_in) streams.insert(source.node->payload().source.get());
+  for (const int feed : source.feeds) add_streams(plan, feed, streams);
+}
+
+void add_streams(const plan::Plan& plan, int stage, Set& streams) {
+  for (const ir::StageSource& source : plan.stages[static_cast<std::size_t>(stage)].sources)
+    add_streams(plan, source, streams);
+}
+
+bool is_appended(const ir::StageSource& source) { return source.node->op() == ir::Op::append_seq; }
+
+/// What is read while feed i of a source is: by the stage's other sources, and by the other feeds, but for those of sequences
+/// that are joined one after the other.
+Set read_beside(const plan::Plan& plan, const std::vector<ir::StageSource>& sources, std::size_t source,
+                std::size_t i, Set meanwhile) {
+  for (std::size_t s = 0; s < sources.size(); ++s)
+    if (s != source) add_streams(plan, sources[s], meanwhile);
+  const ir::StageSource& own = sources[source];
+  for (std::size_t f = 0; f < own.feeds.size() && !is_appended(own); ++f)
+    if (f != i) add_streams(plan, own.feeds[f], meanwhile);
+  return meanwhile;
+}
+
+}  // namespace
+
+PassStreams::PassStreams(const plan::Plan& plan, const std::vector<int>& stages, scheduler::Budget& budget,
+                         const Set& elsewhere)
     : budget_(budget), most_kept_(bytes_of_member(std::ssize(stages))) {
-  for (const int stage : stages) places_.push_back(places_of(plan, stage));
+  for (std::size_t m = 0; m < stages.size(); ++m) {
+    Set meanwhile = elsewhere;
+    for (std::size_t other = 0; other < stages.size(); ++other)
+      if (other != m) add_streams(plan, stages[other], meanwhile);
+    Places& places = places_.emplace_back(places_of(plan, stages[m], meanwhile));
+    for (const SourceBase* const stream : elsewhere) places.erase(stream);
+  }
 }
 PassStreams::~PassStreams() = default;
 
-/// Of sequences that are joined one after the other each is read when those before have ended, so a stream is shared only
-/// by what is read in step.
-PassStreams::Places PassStreams::places_of(const plan::Plan& plan, int stage) {
+/// How many places of a stage read a stream in one pass. Sequences that are joined one after the other pass over it one after
+/// the other, each on its own, unless it is read `meanwhile`, too.
+PassStreams::Places PassStreams::places_of(const plan::Plan& plan, int stage, const Set& meanwhile) {
   Places places;
-  for (const ir::StageSource& source : plan.stages[static_cast<std::size_t>(stage)].sources) {
-    if (source.node->op() == ir::Op::stream_in) ++places[source.node->payload().source.get()];
-    const Places before = places;
-    for (const int feed : source.feeds)
-      for (const auto& [stream, count] : places_of(plan, feed)) {
-        const auto known = before.find(stream);
-        places[stream] = std::max(places[stream], (known == before.end() ? 0 : known->second) + count);
-      }
+  const auto& sources = plan.stages[static_cast<std::size_t>(stage)].sources;
+  for (std::size_t s = 0; s < sources.size(); ++s) {
+    if (sources[s].node->op() == ir::Op::stream_in) ++places[sources[s].node->payload().source.get()];
+    for (std::size_t i = 0; i < sources[s].feeds.size(); ++i) {
+      const Set beside = read_beside(plan, sources, s, i, meanwhile);
+      for (const auto& [stream, count] : places_of(plan, sources[s].feeds[i], beside))
+        if (!is_appended(sources[s]) || beside.contains(stream)) places[stream] += count;
+    }
   }
   return places;
 }
@@ -292,6 +332,36 @@ void PassStreams::has_changed() {
   ++changes_;
   waiting_ = 0;
   changed_.notify_all();
+}
+
+// ---- The streams of a stage
+
+Streams::Streams(const plan::Plan& plan, PassStreams& pass, int member)
+    : plan_(plan), pass_(pass), member_(member) {
+  for (std::size_t m = 0; m < pass.places_.size(); ++m)
+    if (static_cast<int>(m) != member)
+      for (const auto& [stream, count] : pass.places_[m]) meanwhile_.insert(stream);
+}
+
+Streams::Streams(Streams& outer, PassStreams::Set meanwhile)
+    : plan_(outer.plan_),
+      pass_(outer.pass_),
+      member_(outer.member_),
+      outer_(&outer),
+      meanwhile_(std::move(meanwhile)) {}
+
+Streams Streams::of_feed(const plan::StagePlan& stage, std::size_t source, std::size_t i) {
+  Streams streams(*this, read_beside(plan_, stage.sources, source, i, meanwhile_));
+  if (is_appended(stage.sources[source]))
+    streams.own_ = std::make_unique<PassStreams>(plan_, std::vector{stage.sources[source].feeds[i]},
+                                                 pass_.budget_, streams.meanwhile_);
+  return streams;
+}
+
+std::shared_ptr<SourceBase> Streams::open(const ir::Node& stream, const Place& reader) {
+  const bool is_own = own_ && !meanwhile_.contains(stream.payload().source.get());
+  if (is_own) return own_->open(0, stream, reader);
+  return outer_ != nullptr ? outer_->open(stream, reader) : pass_.open(member_, stream, reader);
 }
 
 }  // namespace anabranch::runtime

@@ -23,8 +23,11 @@ class SharedStream;
 /// for it, and it waits for them before it is too far ahead. Thread-safe.
 class PassStreams {
  public:
-  /// `stages`: of the plan, one for each member. What is kept counts against the budget.
-  PassStreams(const plan::Plan& plan, const std::vector<int>& stages, scheduler::Budget& budget);
+  using Set = std::set<const SourceBase*>;
+  /// `stages`: of the plan, one for each member. What is kept counts against the budget. `elsewhere`: streams of which others
+  /// open the places.
+  PassStreams(const plan::Plan& plan, const std::vector<int>& stages, scheduler::Budget& budget,
+              const Set& elsewhere = {});
   ~PassStreams();
 
   /// The stream of a stream_in node for one of the places of a member that read it, which `reader` names in messages. As long
@@ -48,9 +51,10 @@ class PassStreams {
 
  private:
   friend class SharedStream;
+  friend class Streams;
   using Places = std::map<const SourceBase*, int>;
   using Lock = std::unique_lock<std::mutex>;
-  static Places places_of(const plan::Plan& plan, int stage);
+  static Places places_of(const plan::Plan& plan, int stage, const Set& meanwhile);
   bool is_open(int member) const { return !ended_.contains(member); }
   /// Until something has changed; false where everybody waits, so that nothing will.
   bool wait(Lock& lock);
@@ -71,13 +75,13 @@ class PassStreams {
   std::map<const SourceBase*, std::vector<std::vector<std::shared_ptr<SourceBase>>>> opened_;
 };
 
-/// Those of one member.
+/// Those that a stage of one member reads.
 class Streams {
  public:
-  Streams(PassStreams& pass, int member) : pass_(pass), member_(member) {}
-  std::shared_ptr<SourceBase> open(const ir::Node& stream, const Place& reader) {
-    return pass_.open(member_, stream, reader);
-  }
+  Streams(const plan::Plan& plan, PassStreams& pass, int member);
+  std::shared_ptr<SourceBase> open(const ir::Node& stream, const Place& reader);
+  /// Those of feed i of a source of the stage, which is of the same plan. They live no longer than these.
+  Streams of_feed(const plan::StagePlan& stage, std::size_t source, std::size_t i);
   PassStreams::Turn turn() { return pass_.turn(); }
   int members() const { return pass_.members(); }
   std::int64_t bytes_of_member() const { return pass_.bytes_of_member(members()); }
@@ -85,8 +89,15 @@ class Streams {
   bool wait_for_memory() { return members() > 1 && pass_.wait_for_memory(); }
 
  private:
+  Streams(Streams& outer, PassStreams::Set meanwhile);
+
+  const plan::Plan& plan_;
   PassStreams& pass_;
   int member_;
+  Streams* outer_ = nullptr;    ///< of which this is a feed
+  PassStreams::Set meanwhile_;  ///< that others read at the same time
+  /// A sequence that is appended to another one passes over those anew that nobody reads meanwhile.
+  std::unique_ptr<PassStreams> own_;
 };
 
 }  // namespace anabranch::runtime

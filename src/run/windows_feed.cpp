@@ -32,7 +32,10 @@ class Windows final : public SourceBase {
     info_.splits = !info_.live && stage_->only_reads();
     for (const ScalarType s : info_.arrays[0].scalars)
       widths_.push_back(static_cast<std::int64_t>(size_of(s)));
-    for (const std::int64_t width : widths_) bytes_of_window_ += width * size_;
+    for (const std::int64_t width : widths_)
+      if (std::int64_t bytes = 0; __builtin_mul_overflow(width, size_, &bytes) ||
+                                  __builtin_add_overflow(bytes_of_window_, bytes, &bytes_of_window_))
+        bytes_of_window_ = INT64_MAX;
   }
   const SourceInfo& info() const override { return info_; }
 

@@ -143,6 +143,20 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("little memory: of sequences that are appended none keeps a stream for another", "[once]") {
+  const auto source = ragged<double>("rows", rows_with_long_ones(2000, 0, 1, 1000));  // 16 MB
+  source->read_in_pieces();
+  const auto s = stream_in(Source<Vector<double>>(source));
+  const auto pairs =
+      zip_with_seq([](auto x, auto y) { return unit(the(sum(x)) - the(sum(y))); }, s, drop_seq(1, s));
+  for (const auto& both : {append_seq(map_seq(total, s), pairs), append_seq(pairs, map_seq(total, s))}) {
+    const auto program = compile(consume(elements(both)));
+    const auto expected = program.run({.backend = Backend::interpreter});
+    for (const int threads : {1, 2})
+      require_same(program.run({.threads = threads, .memory = 2 << 20}), expected);
+  }
+}
+
 TEST_CASE("little memory: long items that are kept among others that are not", "[once]") {
   const auto items = produce(200, [](auto i) {
     return generate(cond(i % 20 == 7, 2000 + i, i % 5), [=](auto k) { return cast<double>(i * 10 + k); });

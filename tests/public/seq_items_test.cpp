@@ -282,6 +282,37 @@ TEST_CASE("a sequence zipped with other items of its own reads its source once")
   }
 }
 
+TEST_CASE("sequences that are appended pass over a stream anew, unless it is read meanwhile, too") {
+  const auto rows_ = some_rows(), others_ = twice(rows_);
+  const auto s = stream_in(rows_), t = stream_in(others_);
+  const auto pairs = [](const auto& a, const auto& b) {
+    return zip_with_seq(
+        [](auto x, auto y) { return map([=](auto e) { return e + cast<double>(size(y)); }, x); }, a, b);
+  };
+  using Rows = std::vector<Vector<double>>;
+  const auto paired = [](const Rows& a, const Rows& b) {
+    Rows out;
+    for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i)
+      out.push_back(
+          vector_of(a[i].size(), [&](std::int64_t k) { return a[i][k] + static_cast<double>(b[i].size()); }));
+    return out;
+  };
+  const Rows behind = without_first(1, rows_), own = paired(rows_, behind);
+  const auto own_pairs = pairs(s, drop_seq(1, s));
+  // Each on its own, whatever places it has.
+  check_items(append_seq(s, own_pairs), joined_items(rows_, own));
+  check_items(append_seq(own_pairs, append_seq(s, own_pairs)), joined_items(own, joined_items(rows_, own)));
+  check_items(append_seq(append_seq(s, t), own_pairs), joined_items(joined_items(rows_, others_), own));
+  check_items(pairs(append_seq(s, own_pairs), t), paired(joined_items(rows_, own), others_));
+  // What another place has read meanwhile is kept.
+  const auto longer = joined_items(behind, rows_);
+  check_items(pairs(s, append_seq(drop_seq(1, s), s)), paired(rows_, longer));
+  check_items(pairs(append_seq(drop_seq(1, s), s), append_seq(t, s)),
+              paired(longer, joined_items(others_, rows_)));
+  check_items(pairs(append_seq(s, t), append_seq(t, s)),
+              paired(joined_items(rows_, others_), joined_items(others_, rows_)));
+}
+
 TEST_CASE("errors before and behind other items name the item and come out where they are") {
   const auto rows_ = some_rows();
   const auto at_three = [](auto row) { return unit(row[3]); };

@@ -200,6 +200,20 @@ TEST_CASE("a size or hop that is none is an error that names the line") {
   fails<RunError>(consume(elements(tiles(use(a), 0))), {"tiles", "at least 1", "windows_test.cpp"});
 }
 
+TEST_CASE("sizes and hops near the largest integer") {
+  const std::int64_t largest = INT64_MAX;
+  const std::vector<Vector<double>> blocks{{1, 2, 3}, {4}, {5, 6, 7}};
+  const auto signal = stream_in(blocks);
+  for (const std::int64_t size : {std::int64_t{1} << 60, std::int64_t{1} << 61, largest})
+    check_items(windows(signal, size, 1), {});
+  for (const std::int64_t hop : {largest, largest - 2})
+    check_items(windows(signal, 2, hop), {Vector<double>{1, 2}});
+  const Vector<double> a{1, 2, 3};
+  for (const std::int64_t tile : {largest, largest - 1, largest - 8})
+    check_items(tiles(use(a), {tile}), std::vector<Vector<double>>{a});
+  check_items(tiles(use(Vector<double>{}), {largest}), {});
+}
+
 TEST_CASE("a signal without an end has windows") {
   std::int64_t next = 0;
   const auto source = std::views::iota(std::int64_t{0}) | std::views::transform([&](std::int64_t k) {
