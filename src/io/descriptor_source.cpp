@@ -25,6 +25,7 @@ class DescriptorSource final : public SourceBase {
     // What has arrived is copied into the chunk.
     Limit limit = asked;
     limit.bytes = std::min(limit.bytes, limit.memory / 2);
+    framing_->restart();
     for (;;) {
       framing_->look(arrived_.data(), arrived_.size(), limit);
       const bool some = framing_->items() > 0;
@@ -79,14 +80,18 @@ std::shared_ptr<SourceBase> text_of(int fd, TextItems kind, const DescriptorOpti
 
 }  // namespace
 
+void Framing::restart() {
+  items_ = bytes_ = 0;
+  full_ = false;
+}
+
 void Framing::hand_out(const unsigned char* bytes, SourceChunk& chunk) {
   chunk = {};
   chunk.items = items_;
   chunk.arrays.resize(1);
   fill(bytes, chunk);
-  number_ += std::exchange(items_, 0);
-  bytes_ = 0;
-  full_ = false;
+  number_ += items_;
+  restart();
 }
 
 std::shared_ptr<SourceBase> lines_of(int fd, const DescriptorOptions& options) {

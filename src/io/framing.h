@@ -20,6 +20,8 @@ class Framing {
   virtual ~Framing() = default;
   virtual SourceInfo info() const = 0;
 
+  /// Nothing has been counted.
+  virtual void restart();
   /// Counts more items that are complete, as many as the limit lets join; those that have been counted and their bytes are
   /// still the first. Throws DataError.
   virtual void look(const unsigned char* bytes, std::int64_t size, const Limit& limit) = 0;

@@ -142,6 +142,11 @@ class RaggedFraming final : public Framing {
     offsets_->use_memory(memory);
   }
 
+  void restart() override {
+    Framing::restart();
+    elements_ = next_memory_ = 0;
+  }
+
   void look(const unsigned char* bytes, std::int64_t size, const Limit& limit) override {
     while (!full_ && size - bytes_ >= length_bytes_) {
       const std::int64_t elements = length_at(bytes + bytes_, number_ + items_);
@@ -200,7 +205,7 @@ class RaggedFraming final : public Framing {
       begins[i + 1] = begins[i] + elements;
       bytes += length_bytes_ + elements * copy_.element_bytes();
     }
-    chunk.work = std::exchange(elements_, 0);
+    chunk.work = elements_;
     chunk.bytes = offsets.capacity;
     chunk.arrays[0].offsets = std::move(offsets.memory);
     ElementCopy::give(std::move(buffers), chunk);

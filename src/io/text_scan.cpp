@@ -135,6 +135,7 @@ bool is_white_space(unsigned char byte) { return byte == ' ' || (byte >= '\t' &&
 
 TextCut cut_plain_text(TextItems kind, const unsigned char* block, std::int64_t size, std::int64_t most) {
   TextCut cut;
+  if (most <= 0) return cut;
   Ends ends{kind};
   each_word(block, size, separators(kind), [&](std::int64_t at, std::uint64_t bits, std::uint64_t) {
     const std::uint64_t found = ends.of(bits);

@@ -356,3 +356,30 @@ TEST_CASE("descriptors: closed by the source where that is asked for") {
     if (!close) ::close(fds[0]);
   }
 }
+
+TEST_CASE("descriptors: after an item that did not fit all items are given, as few as asked for") {
+  const std::vector<std::string> items{std::string(300, 'a'), "bbbbb", "ccccccc", "x", "y"};
+  std::string text;
+  for (const std::string& item : items) text += item + "\n";
+  Limit little{1};
+  little.memory = 100;
+  for (const bool words : {false, true}) {
+    Ends ends;
+    ends.send(text);
+    ends.close_in();
+    const auto source = words ? io::words_of(ends.out()) : io::lines_of(ends.out());
+    SourceChunk chunk;
+    CHECK_THROWS_AS(source.erased()->next(little, chunk), ItemTooBig);
+    CHECK(items_of(*source.erased(), {1}) == lines(items));
+  }
+  const std::vector<std::vector<std::uint8_t>> records{std::vector<std::uint8_t>(300, 1), {2, 3}, {4}};
+  Ends ends;
+  ends.send(prefixed(records));
+  ends.close_in();
+  const auto source = io::ragged_of<std::uint8_t>(ends.out());
+  SourceChunk chunk;
+  little = {.items = 5, .memory = 310};
+  CHECK_THROWS_AS(source.erased()->next(little, chunk), ItemTooBig);
+  CHECK(items_of(*source.erased(), {1}) ==
+        ReadItems{vector_item(records[0]), vector_item(records[1]), vector_item(records[2])});
+}

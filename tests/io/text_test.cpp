@@ -212,3 +212,16 @@ TEST_CASE("text: a file that changes while it is read") {
     CHECK_THROWS_AS(items_of(*source.erased(), {1}), DataError);
   }
 }
+
+TEST_CASE("text: of a block from which no item may be taken nothing is") {
+  const std::string text = "one two\nthree four\n";
+  for (const TextItems kind : {TextItems::lines, TextItems::words})
+    for (const std::int64_t most : {0, -1}) {
+      const auto* block = reinterpret_cast<const unsigned char*>(text.data());
+      for (const auto cut : {io::detail::cut_text(kind, block, std::ssize(text), most),
+                             io::detail::cut_plain_text(kind, block, std::ssize(text), most)}) {
+        CHECK(cut.items == 0);
+        CHECK(cut.bytes == 0);
+      }
+    }
+}
