@@ -29,6 +29,7 @@ class DescriptorSource final : public SourceBase {
     for (;;) {
       framing_->look(arrived_.data(), arrived_.size(), limit);
       const bool some = framing_->items() > 0;
+      if (!some && framing_->bytes() > 0) pass();
       if (ended_ || (some && (framing_->full() || is_over(limit)))) break;
       if (!some) check_memory(limit, framing_->memory_of_next(arrived_.size()));
       const auto arrival = arrived_.more(
@@ -49,6 +50,13 @@ class DescriptorSource final : public SourceBase {
   }
 
  private:
+  /// What belongs to no item is not kept.
+  void pass() {
+    const std::int64_t bytes = framing_->bytes();
+    framing_->pass(arrived_.data());
+    arrived_.take(bytes);
+  }
+
   static bool is_over(const Limit& limit) {
     using Clock = std::chrono::steady_clock;
     return limit.stop.stop_requested() ||
@@ -84,6 +92,8 @@ void Framing::restart() {
   items_ = bytes_ = 0;
   full_ = false;
 }
+
+void Framing::pass(const unsigned char*) { restart(); }
 
 void Framing::hand_out(const unsigned char* bytes, SourceChunk& chunk) {
   chunk = {};

@@ -28,6 +28,8 @@ class Framing {
   std::int64_t items() const { return items_; }
   /// Of these, and of what belongs to no item before them.
   std::int64_t bytes() const { return bytes_; }
+  /// Those bytes are taken away, where no item has been counted.
+  virtual void pass(const unsigned char* bytes);
   /// No more of them can join.
   bool full() const { return full_; }
   /// Of a chunk of them.

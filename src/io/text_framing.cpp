@@ -46,6 +46,11 @@ class TextFraming final : public Framing {
       throw DataError(too_long(name_, kind_, number_, line_ + count_line_ends(bytes, bytes_), longest_));
   }
 
+  void pass(const unsigned char* bytes) override {
+    line_ += count_line_ends(bytes, bytes_);
+    Framing::pass(bytes);
+  }
+
   std::int64_t memory() const override { return bytes_ + (items_ + 1) * offset_bytes; }
 
   void end(ArrivedBytes& arrived) override {

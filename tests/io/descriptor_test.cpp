@@ -383,3 +383,21 @@ TEST_CASE("descriptors: after an item that did not fit all items are given, as f
   CHECK(items_of(*source.erased(), {1}) ==
         ReadItems{vector_item(records[0]), vector_item(records[1]), vector_item(records[2])});
 }
+
+TEST_CASE("descriptors: white space before a word takes no memory, and its lines are counted") {
+  Limit limit{1};
+  limit.memory = 1 << 20;
+  for (const char space : {' ', '\n'}) {
+    Ends ends;
+    const auto source = io::words_of(ends.out(), {.name = "p", .longest = 5});
+    const auto thread =
+        sender(ends, std::string(4 << 20, space) + "word " + std::string(1 << 20, space) + "longer", 30'000);
+    SourceChunk chunk;
+    REQUIRE(source.erased()->next(limit, chunk));
+    CHECK(chunk.items == 1);
+    CHECK(chunk.work == 4);
+    CHECK(chunk.bytes < 100'000);
+    CHECK_THROWS_WITH(source.erased()->next(limit, chunk),
+                      Contains(space == ' ' ? "p: word 2, in line 1," : "p: word 2, in line 5242881,"));
+  }
+}
