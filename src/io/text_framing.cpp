@@ -27,13 +27,15 @@ class TextFraming final : public Framing {
     offsets_->use_memory(memory);
   }
 
+  void restart() override {
+    Framing::restart();
+    looked_ = 0;
+  }
+
   void look(const unsigned char* bytes, std::int64_t size, const Limit& limit) override {
     const std::int64_t most = std::min({limit.bytes, limit.work, most_bytes});
     const std::int64_t within = std::min(size, std::max(most, bytes_ + 1));
-    const TextCut more =
-        cut_text(kind_, bytes + bytes_, within - bytes_, std::max<std::int64_t>(limit.items, 1) - items_);
-    items_ += more.items;
-    bytes_ += more.bytes;
+    count(bytes, within, std::max<std::int64_t>(limit.items, 1) - items_);
     while (items_ > 1 && memory() > limit.bytes) {
       const TextCut fewer = cut_text(kind_, bytes, bytes_, items_ - std::max<std::int64_t>(items_ / 8, 1));
       items_ = fewer.items;
@@ -62,10 +64,18 @@ class TextFraming final : public Framing {
  private:
   /// The first one may be longer than the limit says.
   void look_for_one(const unsigned char* bytes, std::int64_t size) {
-    const TextCut one = cut_text(kind_, bytes + bytes_, size - bytes_, 1);
-    items_ = one.items;
-    bytes_ += one.bytes;
+    count(bytes, size, 1);
     full_ = items_ > 0;
+  }
+
+  /// At most so many more items, in the first `size` bytes. The last byte that has been looked at tells whether it is in a word.
+  void count(const unsigned char* bytes, std::int64_t size, std::int64_t most) {
+    const std::int64_t from = std::max(bytes_, looked_ - 1);
+    if (from >= size) return;
+    const TextCut more = cut_text(kind_, bytes + from, size - from, most);
+    items_ += more.items;
+    if (more.bytes > 0) bytes_ = from + more.bytes;
+    looked_ = more.items < most ? size : bytes_;
   }
 
   void fill(const unsigned char* bytes, SourceChunk& chunk) override {
@@ -88,6 +98,7 @@ class TextFraming final : public Framing {
   std::string name_;
   TextItems kind_;
   std::int64_t longest_;
+  std::int64_t looked_ = 0;    ///< bytes in which there are no more items than those counted
   std::int64_t line_ = 1;      ///< in which the first byte is that has not been handed out
   bool last_is_open_ = false;  ///< the last byte has been put there
   std::shared_ptr<BufferPool> blocks_ = std::make_shared<BufferPool>();

@@ -11,6 +11,7 @@
 
 #include <anabranch/io.h>
 
+#include "io/framing.h"
 #include "io/system.h"
 #include "items.h"
 #include "matrix_files.h"
@@ -400,4 +401,21 @@ TEST_CASE("descriptors: white space before a word takes no memory, and its lines
     CHECK_THROWS_WITH(source.erased()->next(limit, chunk),
                       Contains(space == ' ' ? "p: word 2, in line 1," : "p: word 2, in line 5242881,"));
   }
+}
+
+TEST_CASE("descriptors: what has arrived of an item is looked at once") {
+  for (const auto kind : {io::detail::TextItems::lines, io::detail::TextItems::words})
+    for (const Limit& limit : {Limit{}, Limit{INT64_MAX, 100}}) {
+      const auto framing = io::detail::frame_text("p", kind, 1 << 20);
+      std::vector<unsigned char> bytes(3000, 'x');
+      const auto look = [&](std::int64_t size) { framing->look(bytes.data(), size, limit); };
+      look(1000);
+      bytes[500] = '\n';  // in the part that is known to have no end
+      look(2000);
+      CHECK(framing->items() == 0);
+      bytes[2500] = '\n';
+      look(3000);
+      CHECK(framing->items() == 1);
+      CHECK(framing->bytes() == 2501);
+    }
 }
