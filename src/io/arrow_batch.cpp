@@ -26,6 +26,14 @@ constexpr std::int64_t most_elements = std::int64_t{1} << 56;
 
 }  // namespace
 
+std::int64_t first_null(const ArrowArray& array, std::int64_t first, std::int64_t count) {
+  const void* const valid = array.n_buffers > 0 && array.buffers ? array.buffers[0] : nullptr;
+  const std::int64_t end = first + count;
+  if (array.null_count == 0 || !valid) return end;
+  while (first < end && bit(valid, first)) ++first;
+  return first;
+}
+
 ArrowRows::ArrowRows(const std::string& stream, const ArrowColumn& column, const ArrowArray& array,
                      std::int64_t first, std::int64_t count, std::int64_t row,
                      std::shared_ptr<const void> owner)
@@ -84,14 +92,11 @@ void ArrowRows::check_shape(const ArrowArray& array, std::int64_t buffers, std::
 /// `first`: with the array's offset.
 void ArrowRows::check_nulls(const ArrowArray& array, std::int64_t first, std::int64_t count,
                             std::int64_t per_row) const {
-  const void* const valid = array.n_buffers > 0 ? array.buffers[0] : nullptr;
-  if (array.null_count == 0 || !valid) return;
-  for (std::int64_t i = first; i < first + count; ++i)
-    if (!bit(valid, i))
-      throw DataError(
-          fmt::format("{}: {}, row {}: a null{}", stream_,
-                      column_.name.empty() ? "the column" : fmt::format("column '{}'", column_.name),
-                      row_ + row_of(i - first, per_row), per_row == 1 ? "" : " in it"));
+  if (const std::int64_t null = first_null(array, first, count); null < first + count)
+    throw DataError(
+        fmt::format("{}: {}, row {}: a null{}", stream_,
+                    column_.name.empty() ? "the column" : fmt::format("column '{}'", column_.name),
+                    row_ + row_of(null - first, per_row), per_row == 1 ? "" : " in it"));
 }
 
 /// Which row a position belongs to, of those that all rows have.

@@ -11,6 +11,9 @@
 /// One batch of an Arrow stream as chunks.
 namespace anabranch::io::detail {
 
+/// The first of `count` positions from `first` on where the array has a null; without one the position behind them.
+std::int64_t first_null(const ArrowArray& array, std::int64_t first, std::int64_t count);
+
 /// The rows of one column of a batch: where they lie, once looked at.
 class ArrowRows {
  public:

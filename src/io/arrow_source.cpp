@@ -13,6 +13,7 @@
 
 #include "arrow_batch.h"
 #include "arrow_schema.h"
+#include "counted.h"
 
 /// The rows of an Arrow stream, batch by batch.
 namespace anabranch::io::detail {
@@ -99,7 +100,7 @@ class ArrowSource final : public SourceBase {
     at_ = 0;
     const std::shared_ptr<ArrowArray> batch = stream_.next();
     if (!batch) return false;
-    if (batch->length < 0 || batch->offset < 0)
+    if (batch->length < 0 || batch->offset < 0 || batch->offset > INT64_MAX - batch->length)
       throw DataError(fmt::format("{}: a batch of {} rows", stream_name, batch->length));
     for (const ArrowColumn& column : columns_) add_column(column, batch);
     rows_ = batch->length;
@@ -111,11 +112,14 @@ class ArrowSource final : public SourceBase {
       batch_.emplace_back(stream_name, column, *batch, 0, batch->length, before_, batch);
       return;
     }
+    if (column.child >= batch->n_children)
+      throw DataError(fmt::format("{}: rows {} to {}: the batch has {}, {} are needed", stream_name, before_,
+                                  before_ + batch->length - 1, counted(batch->n_children, "column"),
+                                  column.child + 1));
     // A null batch row is none of its columns'.
-    if (column.child >= batch->n_children ||
-        (batch->null_count != 0 && batch->n_buffers > 0 && batch->buffers[0]))
-      throw DataError(fmt::format("{}: rows {} to {}: the batch is null there, or has too few columns",
-                                  stream_name, before_, before_ + batch->length - 1));
+    if (const std::int64_t null = first_null(*batch, batch->offset, batch->length) - batch->offset;
+        null < batch->length)
+      throw DataError(fmt::format("{}: row {}: the batch is null there", stream_name, before_ + null));
     batch_.emplace_back(stream_name, column, *batch->children[column.child], batch->offset, batch->length,
                         before_, batch);
   }

@@ -506,5 +506,25 @@ TEST_CASE("arrow out: errors are codes and words, and a stream may be given up",
   CHECK_THROWS_AS(io::to_arrow(endless, &stream, {.names = {"a", "b"}}), ProgramError);
 }
 
+TEST_CASE("arrow in: batches whose rows say whether they are null", "[once]") {
+  const auto with_bits = [](Given given, const char* bits) {
+    given.buffers[0] = bits;
+    given.null_count = -1;
+    return given;
+  };
+  const Given rows = struct_of({numbers_of(some, "i", "x"), numbers_of(some, "i", "y")}, 8);
+  using Both = std::tuple<Scalar<std::int32_t>, Scalar<std::int32_t>>;
+  CHECK(fault<Both>({with_bits(rows, "\xff")}).empty());
+  CHECK_THAT(fault<Both>({rows, with_bits(rows, "\xdf")}), Contains("row 13: the batch is null there"));
+  CHECK(fault<Both>({sliced(with_bits(rows, "\xf9"), 3, 5)}).empty());
+  CHECK_THAT(fault<Both>({sliced(with_bits(rows, "\xdf"), 3, 5)}),
+             Contains("row 2: the batch is null there"));
+  Given known = with_bits(rows, "\x00");
+  known.null_count = 0;
+  CHECK(fault<Both>({known}).empty());
+  CHECK_THAT(fault<Both>({rows, struct_of({numbers_of(some, "i", "x")}, 8)}),
+             Contains("rows 8 to 15: the batch has 1 column, 2 are needed"));
+}
+
 }  // namespace
 }  // namespace anabranch::testing
