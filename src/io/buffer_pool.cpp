@@ -13,6 +13,9 @@ namespace anabranch::io::detail {
 
 namespace {
 
+/// Idle buffers of a pool: each `take` looks at all of them.
+constexpr std::size_t most_idle = 64;
+
 /// Sizes come in steps of 1/16, so that chunks of nearly equal size can reuse each other's buffers.
 std::int64_t round_up(std::int64_t bytes) {
   const auto floor =
@@ -76,7 +79,7 @@ void BufferPool::use_memory(const ChunkMemory& memory) {
 
 void BufferPool::give_back(Fresh fresh) {
   std::lock_guard lock(mutex_);
-  if (fresh.uses_of_memory != uses_of_memory_) return;
+  if (fresh.uses_of_memory != uses_of_memory_ || idle_.size() >= most_idle) return;
   try {
     idle_.push_back(std::move(fresh.buffer));
   } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch)

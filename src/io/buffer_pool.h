@@ -12,7 +12,8 @@
 /// it from the page cache costs.
 ///
 /// Memory rule: a fresh buffer is allocated only after all idle buffers of the pool were freed, so the pool
-/// never holds more than the largest sum of buffers its users held at one time.
+/// never holds more than the largest sum of buffers its users held at one time. Of many small ones some stay
+/// idle, the others are freed.
 namespace anabranch::io::detail {
 
 class BufferPool : public std::enable_shared_from_this<BufferPool> {
