@@ -17,14 +17,19 @@ namespace {
 constexpr std::size_t most_idle = 64;
 
 /// Sizes come in steps of 1/16, so that chunks of nearly equal size can reuse each other's buffers.
-std::int64_t round_up(std::int64_t bytes) {
+std::int64_t step_of(std::int64_t bytes) {
   const auto floor =
       static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(std::max<std::int64_t>(bytes, 1))));
-  const std::int64_t step = std::max<std::int64_t>(floor / 16, 64);
+  return std::max<std::int64_t>(floor / 16, 64);
+}
+std::int64_t round_up(std::int64_t bytes) {
+  const std::int64_t step = step_of(bytes);
   return (bytes + step - 1) / step * step;
 }
 
 }  // namespace
+
+std::int64_t largest_buffer(std::int64_t bytes) { return bytes - bytes % step_of(bytes); }
 
 BufferPool::Buffer BufferPool::take(std::int64_t bytes) {
   Buffer found;

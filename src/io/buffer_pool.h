@@ -41,6 +41,9 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
   std::int64_t uses_of_memory_ = 0;
 };
 
+/// Bytes of the largest buffer of a pool that has at most so many.
+std::int64_t largest_buffer(std::int64_t bytes);
+
 /// Buffers of a pool are up to an eighth larger than what they hold; for small ones that is ignored.
 constexpr std::int64_t without_slack(std::int64_t bytes) {
   return bytes < 64 << 10 ? bytes : bytes - bytes / 8;

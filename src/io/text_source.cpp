@@ -18,7 +18,8 @@ constexpr std::int64_t least_block = 4 << 10;
 constexpr std::int64_t most_block = std::int64_t{1} << 30;  // offsets have 32 bits
 constexpr std::int64_t offset_bytes = 4;
 constexpr std::int64_t bytes_beside_one =
-    1 + 2 * offset_bytes;  // of an item: what ends it, and where it lies
+    1 + 2 * offset_bytes;                    // of an item: what ends it, and where it lies
+constexpr std::int64_t offsets_of_one = 64;  // in a buffer of their own
 
 class TextFile final : public SourceBase {
  public:
@@ -100,10 +101,12 @@ class TextFile final : public SourceBase {
         without_slack(std::min({limit.bytes, limit.memory, chunk_limit_}) - bytes_beside_one);
     // Offsets of items as long as those before take their part of it.
     std::int64_t size = std::min(most_bytes * bytes_per_item_ / (bytes_per_item_ + offset_bytes), limit.work);
+    const std::int64_t room =
+        std::max<std::int64_t>(std::min(limit.memory, chunk_limit_) - bytes_beside_one, 1);
     std::int64_t most = std::max<std::int64_t>(limit.items, 1);
     // Of few items not much more is read than they have.
     if (most < size / bytes_per_item_) size = most * (bytes_per_item_ + bytes_per_item_ / 8) + 64;
-    size = std::max<std::int64_t>(size, 64);
+    size = std::min(std::max<std::int64_t>(size, 64), room);
     for (;;) {
       const std::int64_t left = file_->size() - at_;
       if (left == 0) {
@@ -122,11 +125,18 @@ class TextFile final : public SourceBase {
       }
       skip(block, size);
       if (size == left || block.cut.bytes == size) continue;
-      if (size - block.cut.bytes > longest_ + 1)
-        throw DataError(too_long(info_.name, kind_, items_, lines_, longest_));
-      size = std::min(std::max(2 * size, least_block), longest_ + 2);
+      const std::int64_t begun = size - block.cut.bytes;  // of the item
+      if (begun > longest_ + 1) throw DataError(too_long(info_.name, kind_, items_, lines_, longest_));
+      size = within_room(std::min(std::max(2 * size, least_block), longest_ + 2), begun, room);
       most = 1;
     }
+  }
+
+  /// A read of an item of which so many bytes are not all: in a buffer that has no more than the memory, where that helps.
+  static std::int64_t within_room(std::int64_t size, std::int64_t begun, std::int64_t room) {
+    for (const std::int64_t most : {largest_buffer(room - offsets_of_one) - 1, room})
+      if (begun < most) return std::min(size, most);
+    return size;
   }
 
   /// An item that does not fit is not allocated.

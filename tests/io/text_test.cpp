@@ -225,3 +225,30 @@ TEST_CASE("text: of a block from which no item may be taken nothing is") {
       }
     }
 }
+
+TEST_CASE("text: an item that fits is not refused because more was to be read") {
+  for (const std::int64_t length : {60'000, 66'000, 80'000, 99'000, 99'990}) {
+    const std::string line(static_cast<std::size_t>(length), 'x');
+    std::string text = line + "\n";
+    for (int i = 0; i < 20'000; ++i) text += "some other line\n";
+    for (const std::int64_t items : {std::int64_t{1}, std::int64_t{1000}, INT64_MAX})
+      for (const TextItems kind : {TextItems::lines, TextItems::words}) {
+        SourceChunk chunk;
+        REQUIRE(open(kind, text, {.memory = 100'000})->next({items}, chunk));
+        CHECK((chunk.bytes <= 100'000 || length > 98'000));
+        CHECK(array_at(io::detail::text_info("").arrays[0], chunk.arrays[0], 0) == items_from({line})[0][0]);
+        Limit limit{items};
+        limit.memory = 100'000;
+        REQUIRE(open(kind, text)->next(limit, chunk));
+      }
+  }
+  const std::string text = std::string(99'992, 'x') + "\n" + std::string(1000, 'y');
+  CHECK_THROWS_AS(items_of(*open(TextItems::lines, text, {.memory = 100'000})), ResourceError);
+  const auto words = open(TextItems::words, std::string(70'000, ' ') + std::string(90'000, 'x') + " y");
+  Limit limit;
+  limit.memory = 100'000;
+  CHECK(items_of(*words, limit) == items_from({std::string(90'000, 'x'), "y"}));
+  limit = {.items = 1, .memory = 40};
+  CHECK(items_of(*open(TextItems::lines, "one\ntwo\n" + std::string(20, 'x')), limit) ==
+        items_from({"one", "two", std::string(20, 'x')}));
+}
