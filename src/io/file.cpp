@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -61,10 +62,13 @@ std::string followed(const std::string& path) {
   throw_os(path, "cannot write", ELOOP);
 }
 
-/// A name no other writer of this process or machine uses at the same time.
+/// A name for a file beside this one that this process has not used. One of the same number before may have, and have left
+/// the file.
 std::string unique_beside(const std::string& path) {
   static std::atomic<unsigned> counter{0};
-  return fmt::format("{}.{}-{}.tmp", path, ::getpid(), counter.fetch_add(1));
+  const std::string ending = fmt::format(".{}-{}.tmp", ::getpid(), counter.fetch_add(1));
+  const std::size_t name = path.rfind('/') + 1;  // 0 without a folder
+  return path.substr(0, name + NAME_MAX - ending.size()) + ending;
 }
 
 int open_retrying(const std::string& path, int flags, mode_t mode) {
@@ -113,6 +117,7 @@ std::shared_ptr<File> File::open(const std::string& path) {
 std::shared_ptr<File> File::create(const std::string& path, const std::string& name, mode_t mode) {
   auto file = closed(name);
   file->fd_ = open_retrying(path, O_RDWR | O_CREAT | O_EXCL, mode);
+  if (file->fd_ < 0 && errno == EEXIST) return nullptr;
   if (file->fd_ < 0) throw_os(name, "cannot create", errno);
   return file;
 }
@@ -279,14 +284,18 @@ AtomicFile::Temporary::~Temporary() {
 }
 
 AtomicFile::AtomicFile(const std::string& path) : path_(followed(path)) {
+  if (path.empty()) throw IoError("cannot write: the path is empty");
   struct stat was{};
   const bool replaces = ::stat(path.c_str(), &was) == 0;
   if (replaces && !S_ISREG(was.st_mode))
     throw IoError(path + ": cannot write: it exists and is not a regular file");
   folder_ = File::folder_of(path_);
-  std::string name = unique_beside(path_);
-  // Until it has its permissions, only this user may open it.
-  file_ = File::create(name, path_, replaces ? 0600 : 0666);
+  std::string name;
+  do {
+    name = unique_beside(path_);
+    // Until it has its permissions, only this user may open it.
+    file_ = File::create(name, path_, replaces ? 0600 : 0666);
+  } while (!file_);
   temporary_.path = std::move(name);
   if (replaces) file_->take_permissions(path_, was);
 }
@@ -320,11 +329,16 @@ void AtomicFile::commit() {
 
 void AtomicFile::commit_for_now() {
   complete();
-  std::string other_name = unique_beside(path_);
-  if (system_calls().link(path_.c_str(), other_name.c_str()) == 0) {
+  std::string other_name;
+  int failed;
+  do {
+    other_name = unique_beside(path_);
+    failed = system_calls().link(path_.c_str(), other_name.c_str()) == 0 ? 0 : errno;
+  } while (failed == EEXIST);
+  if (failed == 0) {
     before_ = Before::kept;
     kept_.path = std::move(other_name);
-  } else if (errno == ENOENT) {
+  } else if (failed == ENOENT) {
     before_ = Before::nothing;
   }
   put_in_place();

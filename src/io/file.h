@@ -34,7 +34,7 @@ class File final : public ReadFile {
  public:
   /// An existing regular file. IoError if it is missing, unreadable, or a directory, pipe or device.
   static std::shared_ptr<File> open(const std::string& path);
-  /// A new file; IoError (EEXIST) if there is one already.
+  /// A new file; null if there is one already.
   static std::shared_ptr<File> create(const std::string& path, const std::string& name, mode_t mode = 0666);
   /// The folder that `path` lies in, to `sync` it; null where we may write to it, but not read it.
   static std::shared_ptr<File> folder_of(const std::string& path);

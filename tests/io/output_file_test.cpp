@@ -246,3 +246,59 @@ TEST_CASE("output file: symbolic links stay, and lead to the file") {
   write_text(dir / "folder/other", "third");
   CHECK(read_file(dir / "data/other") == "third");
 }
+
+/// The number in the name under which an output file is written: names of the process count up.
+int number_of_temporary(const TemporaryDirectory& dir) {
+  const io::detail::AtomicFile file(dir / "probe");
+  for (const auto& entry : std::filesystem::directory_iterator(dir.path())) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("probe.")) return std::stoi(name.substr(name.find('-') + 1));
+  }
+  return -1;
+}
+std::string temporary_name(const std::string& path, int number) {
+  return path + "." + std::to_string(::getpid()) + "-" + std::to_string(number) + ".tmp";
+}
+
+TEST_CASE("output file: a name beside it that is taken is passed over") {
+  const TemporaryDirectory dir;
+  const std::string path = dir / "out";
+  int number = number_of_temporary(dir);
+  for (int k = 1; k <= 3; ++k) write_file(temporary_name(path, number + k), "stale");
+  write_text(path, "old");
+  CHECK(read_file(path) == "old");
+  for (int k = 1; k <= 3; ++k) CHECK(read_file(temporary_name(path, number + k)) == "stale");
+
+  number = number_of_temporary(dir);
+  {
+    io::detail::AtomicFile file(path);
+    write_file(temporary_name(path, number + 2), "stale");
+    file.file()->write(0, "new", 3);
+    file.commit_for_now();
+    CHECK(read_file(path) == "new");
+    file.undo();
+  }
+  CHECK(read_file(path) == "old");
+  CHECK(read_file(temporary_name(path, number + 2)) == "stale");
+}
+
+TEST_CASE("output file: the longest names, and none") {
+  for (const std::size_t length : {200, 230, 246, 255}) {
+    const TemporaryDirectory dir;
+    const std::string path = dir / std::string(length, 'a');
+    write_text(path, "old");
+    {
+      io::detail::AtomicFile file(path);
+      file.file()->write(0, "new", 3);
+      file.commit_for_now();
+      file.undo();
+    }
+    CHECK(read_file(path) == "old");
+    CHECK(dir.files() == 1);
+  }
+  CHECK_THROWS_WITH(write_text("", "x"), Catch::Contains("the path is empty"));
+  CHECK_THROWS_AS(io::write_npy("", Vector<double>({1})), IoError);
+  CHECK_THROWS_AS(io::NpyWriter("", ScalarType::float64), IoError);
+  CHECK_THROWS_AS(io::TextWriter(""), IoError);
+  CHECK_THROWS_AS(io::NpzWriter(""), IoError);
+}

@@ -214,4 +214,11 @@ TEST_CASE("write: two sinks of one file are an error, and nothing is left of eit
   CHECK(dir.files() == 1);
 }
 
+TEST_CASE("write: an empty path is refused before anything is computed", "[once]") {
+  const auto rows = produce(5, [](auto i) { return fill(3, std::int64_t{1} / i); });
+  CHECK_THROWS_WITH(run(consume(write(rows, io::write_npy_rows("")))), Contains("the path is empty"));
+  const auto bytes = produce(5, [](auto i) { return fill(3, cast<std::uint8_t>(std::int64_t{1} / i)); });
+  CHECK_THROWS_WITH(run(consume(write(bytes, io::write_lines("")))), Contains("the path is empty"));
+}
+
 }  // namespace anabranch::testing
