@@ -3,7 +3,6 @@
 
 #include <anabranch/io/matrix.h>
 
-#include "path_claim.h"
 #include "sink_shapes.h"
 
 /// Rows of a sparse matrix into a file.
@@ -15,7 +14,7 @@ class CsrPass final : public SinkPass {
  public:
   CsrPass(const std::string& path, std::int64_t cols, ScalarType index, ScalarType value,
           const SinkStart& start)
-      : info_(start.arrays[0]), index_(index), value_(value), claim_(path), out_(path, cols, index, value) {}
+      : info_(start.arrays[0]), index_(index), value_(value), out_(path, cols, index, value) {}
 
   void write(const SinkChunk& chunk) override {
     const ArrayChunk& array = chunk.arrays[0];
@@ -40,7 +39,6 @@ class CsrPass final : public SinkPass {
  private:
   ArrayInfo info_;
   ScalarType index_, value_;
-  PathClaim claim_;
   CsrWriter out_;
 };
 

@@ -12,6 +12,7 @@
 #include "file.h"
 #include "lower_case.h"
 #include "npy_format.h"
+#include "path_claim.h"
 #include "zip_writer.h"
 
 /// Writing sparse matrices row by row.
@@ -23,13 +24,14 @@ namespace detail {
 class CsrSink {
  public:
   CsrSink(const std::string& path, std::int64_t columns, ScalarType index_type, ScalarType value_type)
-      : file(path), cols(columns), index(index_type), value(value_type) {}
+      : claim(path), file(path), cols(columns), index(index_type), value(value_type) {}
   virtual ~CsrSink() = default;
   virtual void append(std::span<const std::int64_t> lengths, const void* indices, const void* values,
                       std::int64_t n) = 0;
   /// Nothing more comes.
   virtual void complete() = 0;
 
+  PathClaim claim;
   AtomicFile file;
   const std::int64_t cols;
   const ScalarType index;

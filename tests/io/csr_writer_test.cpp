@@ -92,3 +92,18 @@ TEST_CASE("CsrWriter: what does not fit is refused") {
   CHECK_THROWS_AS(io::CsrWriter(dir / "m.txt", 10, ScalarType::int32, ScalarType::float64), IoError);
   CHECK_THROWS_AS(io::CsrWriter(dir / "m.npz", 10, ScalarType::float32, ScalarType::float64), RunError);
 }
+
+TEST_CASE("CsrWriter: two of one file are an error") {
+  TemporaryDirectory dir;
+  for (const char* name : {"m.npz", "m.mtx"}) {
+    const std::string again = dir / std::string("./") + name;
+    {
+      io::CsrWriter first(dir / name, 3, ScalarType::int32, ScalarType::float64);
+      CHECK_THROWS_WITH(io::CsrWriter(again, 4, ScalarType::int32, ScalarType::float64),
+                        Catch::Contains("is writing this file"));
+      first.commit();
+    }
+    io::CsrWriter(again, 4, ScalarType::int32, ScalarType::float64).commit();
+    CHECK(io::inspect_matrix(dir / name).cols == 4);
+  }
+}

@@ -221,4 +221,16 @@ TEST_CASE("write: an empty path is refused before anything is computed", "[once]
   CHECK_THROWS_WITH(run(consume(write(bytes, io::write_lines("")))), Contains("the path is empty"));
 }
 
+TEST_CASE("write: a sink and a writer of one sparse matrix are an error", "[once]") {
+  const TemporaryDirectory dir;
+  const std::vector<Vector<std::tuple<std::int32_t, double>>> rows(3);
+  const auto written = compile(consume(write(stream_in(rows), io::write_csr(dir / "m.npz", 10))));
+  {
+    io::CsrWriter writer(dir / "m.npz", 10, ScalarType::int32, ScalarType::float64);
+    CHECK_THROWS_WITH(written.run(), Contains("is writing this file"));
+    writer.commit();
+  }
+  CHECK(written.run()[0] == 3);
+}
+
 }  // namespace anabranch::testing
