@@ -176,10 +176,10 @@ class ArrowOutput {
   /// An error as a code, and as its words for get_last_error, where there is memory for them: nothing is thrown into C.
   template <class F>
   int guarded(F&& f) noexcept {
-    const auto failed = [this](const std::exception& e, int code) {
+    const auto failed = [this](const char* why, int code) {
       error_.clear();
       try {
-        error_ = e.what();
+        error_ = why;
       } catch (const std::bad_alloc&) {  // NOLINT(bugprone-empty-catch): the code says enough
       }
       return code;
@@ -188,15 +188,17 @@ class ArrowOutput {
       f();
       return 0;
     } catch (const ResourceError& e) {
-      return failed(e, ENOMEM);
+      return failed(e.what(), ENOMEM);
     } catch (const std::bad_alloc& e) {
-      return failed(e, ENOMEM);
+      return failed(e.what(), ENOMEM);
     } catch (const Cancelled& e) {
-      return failed(e, ECANCELED);
+      return failed(e.what(), ECANCELED);
     } catch (const IoError& e) {
-      return failed(e, EIO);
+      return failed(e.what(), EIO);
     } catch (const std::exception& e) {
-      return failed(e, EINVAL);
+      return failed(e.what(), EINVAL);
+    } catch (...) {
+      return failed("what was thrown is no std::exception", EINVAL);
     }
   }
 

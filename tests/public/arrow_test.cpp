@@ -6,6 +6,7 @@
 #include <cstring>
 #include <deque>
 #include <optional>
+#include <ranges>
 #include <thread>
 
 #include "agree.h"
@@ -524,6 +525,24 @@ TEST_CASE("arrow in: batches whose rows say whether they are null", "[once]") {
   CHECK(fault<Both>({known}).empty());
   CHECK_THAT(fault<Both>({rows, struct_of({numbers_of(some, "i", "x")}, 8)}),
              Contains("rows 8 to 15: the batch has 1 column, 2 are needed"));
+}
+
+TEST_CASE("arrow out: what is thrown need not be a std::exception", "[once]") {
+  const auto items = std::views::iota(0, 10) | std::views::transform([](int i) {
+                       if (i == 5) throw 42;
+                       return Vector<double>{static_cast<double>(i)};
+                     });
+  ArrowArrayStream stream;
+  io::to_arrow(stream_in(items), &stream);
+  ArrowArray batch;
+  int code = 0;
+  for (int k = 0; k < 10 && code == 0; ++k) {
+    code = stream.get_next(&stream, &batch);
+    if (code == 0 && batch.release) batch.release(&batch);
+  }
+  REQUIRE(code == EINVAL);
+  CHECK_THAT(stream.get_last_error(&stream), Contains("no std::exception"));
+  stream.release(&stream);
 }
 
 }  // namespace
