@@ -111,6 +111,10 @@ std::shared_ptr<File> File::open(const std::string& path) {
     throw IoError(path + ": not a regular file (it must be readable at any position)");
   file->size_ = status.st_size;
   file->modified_ = status.st_mtim;
+  if (file->size_ == 0 && file->has_bytes())
+    throw IoError(
+        path +
+        ": its size is 0, but it has bytes, as files of /proc have: read it as a stream, through a pipe");
   return file;
 }
 
@@ -165,6 +169,15 @@ void File::read(std::int64_t offset, void* into, std::int64_t bytes) const {
     offset += got;
     bytes -= got;
   }
+}
+
+bool File::has_bytes() const {
+  char byte;
+  ssize_t got;
+  do got = system_calls().pread(fd_, &byte, 1, 0);
+  while (got < 0 && errno == EINTR);
+  if (got < 0) throw_os(name_, "cannot read", errno);
+  return got > 0;
 }
 
 void File::prefetch(std::int64_t offset, std::int64_t bytes) const {

@@ -32,7 +32,8 @@ std::shared_ptr<ReadFile> memory_file(std::string name, std::vector<unsigned cha
 /// An open file descriptor, closed with its last owner.
 class File final : public ReadFile {
  public:
-  /// An existing regular file. IoError if it is missing, unreadable, or a directory, pipe or device.
+  /// An existing regular file. IoError if it is missing, unreadable, a directory, pipe or device, or has
+  /// bytes although its size is 0.
   static std::shared_ptr<File> open(const std::string& path);
   /// A new file; null if there is one already.
   static std::shared_ptr<File> create(const std::string& path, const std::string& name, mode_t mode = 0666);
@@ -74,6 +75,9 @@ class File final : public ReadFile {
   static std::shared_ptr<File> closed(std::string name) {
     return std::shared_ptr<File>(new File(std::move(name)));
   }
+
+  /// Whatever its size is.
+  bool has_bytes() const;
 
   int fd_ = -1;
   std::string name_;

@@ -204,3 +204,14 @@ TEST_CASE("io: the k-th call failing is an IoError, and leaves no output") {
     }
   }
 }
+
+TEST_CASE("io: a file that says that it is empty, and is not, is refused") {
+  for (const char* path : {"/proc/cpuinfo", "/proc/self/maps"}) {
+    CHECK_THROWS_AS(io::open_lines(path), IoError);
+    CHECK_THROWS_WITH(io::open_lines(path), Catch::StartsWith(std::string(path) + ": its size is 0"));
+  }
+  TemporaryDirectory dir;
+  write_file(dir / "empty", "");
+  SourceChunk chunk;
+  CHECK_FALSE(io::open_lines(dir / "empty").erased()->next({}, chunk));
+}
