@@ -1,6 +1,7 @@
 #include "audio_source.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,17 @@ namespace {
 
 constexpr std::int64_t staged_frames_bytes = 128 << 10;
 constexpr std::int64_t decoder_bytes = 1 << 20;  // of libsndfile and what decodes for it, about
+
+/// Of the samples of a frame, added from the first on.
+float mean_of(const float* frame, std::int64_t channels) {
+  float sum = frame[0];
+  for (std::int64_t c = 1; c < channels; ++c) sum += frame[c];
+  if (std::isfinite(sum)) return sum / static_cast<float>(channels);
+  // The mean is within their range, the sum may not be.
+  double wide = 0;
+  for (std::int64_t c = 0; c < channels; ++c) wide += frame[c];
+  return static_cast<float>(wide / static_cast<double>(channels));
+}
 
 class AudioSource final : public SourceBase {
  public:
@@ -104,12 +116,8 @@ class AudioSource final : public SourceBase {
     const std::int64_t step = std::ssize(staging_) / channels;
     for (std::int64_t done = 0; done < frames;) {
       const std::int64_t asked = std::min(step, frames - done), got = sound_.read(staging_.data(), asked);
-      for (std::int64_t f = 0; f < got; ++f) {
-        const float* const frame = staging_.data() + f * channels;
-        float sum = frame[0];
-        for (std::int64_t c = 1; c < channels; ++c) sum += frame[c];
-        into[done + f] = sum / static_cast<float>(channels);
-      }
+      for (std::int64_t f = 0; f < got; ++f)
+        into[done + f] = mean_of(staging_.data() + f * channels, channels);
       done += got;
       if (got < asked) return done;
     }

@@ -274,3 +274,14 @@ TEST_CASE("audio: damaged files are refused, or sound otherwise") {
   }
   CHECK(refused > 20);
 }
+
+TEST_CASE("audio: the mean of channels is finite where they are") {
+  TemporaryDirectory dir;
+  const float large = std::numeric_limits<float>::max(), infinite = std::numeric_limits<float>::infinity();
+  const std::vector<float> samples{large, large, -large, -large, 3e38F, 2e38F, large, infinite, 0.1F, 0.2F};
+  write_sound(dir / "a.wav", SF_FORMAT_WAV | SF_FORMAT_FLOAT, 2, samples);
+  const auto items = items_of(*io::open_audio_mono(dir / "a.wav", 100).erased());
+  REQUIRE(items.size() == 1);
+  const auto means = values_of<float>(items[0][0].components[0]);
+  CHECK(means == std::vector<float>{large, -large, 2.5e38F, infinite, (0.1F + 0.2F) / 2});
+}
