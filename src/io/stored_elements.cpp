@@ -49,7 +49,7 @@ void read_elements(const ReadBytes& read, const NpyElement& from, ScalarType as,
 
 StoredElements::StoredElements(StoredArray array, ScalarType as, CheckElements check)
     : array_(std::move(array)), as_(as), check_(std::move(check)) {
-  if (as_ == ScalarType::boolean && array_.type == as_)
+  if (array_.type == ScalarType::boolean)
     check_ = [name = array_.name](const void* values, std::int64_t count, std::int64_t first) {
       check_bools(values, count, first, name);
     };

@@ -288,3 +288,14 @@ TEST_CASE("npy rows: random mutations are refused, or change elements only") {
     CHECK(refused > 100);
   }
 }
+
+TEST_CASE("npy rows: a byte that is no bool is refused whatever it is converted to") {
+  const auto bools = [](const std::string& bytes, ScalarType type) {
+    return open(npy("|b1", "(3,)", bytes), 1, type, 1, {.convert = true});
+  };
+  for (const ScalarType type : {ScalarType::boolean, ScalarType::float32, ScalarType::float64}) {
+    CHECK_THROWS_WITH(items_of(*bools(std::string("\1\0\2", 3), type)),
+                      Contains("a.npy: element 2 is the byte 2, not a bool"));
+    CHECK(items_of(*bools(std::string("\1\0\1", 3), type)).size() == 3);
+  }
+}
