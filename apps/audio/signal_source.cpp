@@ -1,6 +1,7 @@
 #include "apps/audio/signal_source.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include <fmt/format.h>
@@ -97,8 +98,9 @@ bool SignalSource::signal(const Limit& limit, SourceChunk& chunk) {
 
 void SignalSource::look(const float* samples, std::int64_t count) {
   if (const std::int64_t at = first_not_finite(samples, count); at < count)
-    throw DataError(
-        fmt::format("{}: sample {} is {}, no finite number", info_.name, samples_ + at, samples[at]));
+    throw DataError(fmt::format("{}: sample {} is {}, no finite number{}", info_.name, samples_ + at,
+                                samples[at],
+                                std::isinf(samples[at]) ? ", or beyond the range of a float" : ""));
   samples_ += count;
   if (padding_ == 0 || mode_ == PadMode::constant) return;
   const std::int64_t needed = mode_ == PadMode::edge ? 1 : padding_ + 1;

@@ -6,6 +6,7 @@
 #include <map>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 /// Audio files, and files of features, without the library.
@@ -39,7 +40,7 @@ std::string wav(const std::vector<T>& samples, int channels = 1, int rate = 2205
   put(36 + bytes, 4);
   out += "WAVEfmt ";
   put(16, 4);
-  put(sizeof(T) == 4 ? 3 : 1, 2);
+  put(std::is_floating_point_v<T> ? 3 : 1, 2);
   put(channels, 2);
   put(rate, 4);
   put(rate * channels * static_cast<int>(sizeof(T)), 4);

@@ -140,6 +140,8 @@ TEST_CASE("audio: files that are none, damaged, or of no use") {
        "off"},
       {floats(std::numeric_limits<float>::quiet_NaN()), "sample 33333 is nan, no finite number"},
       {floats(-std::numeric_limits<float>::infinity()), "sample 33333 is -inf, no finite number"},
+      {wav(std::vector<double>{0.5, 1e300, 0.5}),
+       "sample 1 is inf, no finite number, or beyond the range of a float"},
       {bytes, "3000 samples are less than a frame of 4096", {"--frame-length", "4096", "--center", "false"}},
       {bytes, "--pad-mode reflect mirrors 4096", {"--frame-length", "8192", "--pad-mode", "reflect"}},
   };
