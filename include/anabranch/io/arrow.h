@@ -38,7 +38,8 @@ struct ArrowOptions {
 ///
 /// A null, wherever a row has one, is a DataError that names column and row. So is another type than asked for, when the
 /// stream is opened; and a batch whose buffers contradict each other. What get_next refuses is an IoError with its
-/// message. Batches are released when their last chunk is gone; their bytes count against the memory bound by then.
+/// message. A batch is released when its last chunk is gone. Of each chunk the bytes of its own rows count against the memory
+/// bound while it is there: not those of the batch's other rows, which the chunk keeps, too.
 template <class A>
 Source<A> from_arrow(ArrowArrayStream* stream, const ArrowOptions& options = {}) {
   return Source<A>(detail::from_arrow(stream, anabranch::detail::sink_arrays<A>(), options));
