@@ -177,7 +177,7 @@ void add_audio(CLI::App& app, Action& chosen) {
       ->option_text("LIST");
   const auto number = [&](const char* name, std::int64_t& to, const char* text, std::int64_t least,
                           std::int64_t most) {
-    return sub->add_option(name, to, text)->check(whole_number(least, most))->option_text("N");
+    return sub->add_option(name, to, text)->transform(whole_number(least, most))->option_text("N");
   };
   number("--frame-length", options.frame_length,
          "Samples of a window; for spectra a power of two; default: 2048", 1, longest_frame);
@@ -210,9 +210,12 @@ void add_audio(CLI::App& app, Action& chosen) {
       ->option_text("UNIT");
   number("--n-mels", given->n_mels, "Mel bands; default: 128", 1, 1 << 16);
   number("--n-mfcc", given->n_mfcc, "Coefficients of mfcc; default: 20", 1, 1 << 16);
-  sub->add_option("--fmin", given->fmin, "Where the mel bands begin; default: 0")->option_text("HZ");
-  CLI::Option* fmax =
-      sub->add_option("--fmax", given->most, "Where they end; default: half of the rate")->option_text("HZ");
+  sub->add_option("--fmin", given->fmin, "Where the mel bands begin; default: 0")
+      ->check(any_number())
+      ->option_text("HZ");
+  CLI::Option* fmax = sub->add_option("--fmax", given->most, "Where they end; default: half of the rate")
+                          ->check(any_number())
+                          ->option_text("HZ");
   number("--max-size", options.max_size, "Lags of autocorrelation; default: 128", 1, longest_frame);
   number("--lpc-order", options.lpc_order, "Of lpc; default: 16", 1, 1024);
   const RunChoiceOptions run(*sub, "what is read, computed and written", "windows", given->explain);

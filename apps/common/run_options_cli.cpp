@@ -72,7 +72,7 @@ RunChoiceOptions::RunChoiceOptions(CLI::App& sub, const std::string& memory, con
       ->option_text("NAME");
   sub.add_option("--threads", given.threads,
                  "Number of threads, 1 to 4096; default: all this process may use")
-      ->check(whole_number(1, 4096))
+      ->transform(whole_number(1, 4096))
       ->option_text("N");
   sub.add_option("--memory", given.memory_size,
                  "Bound for " + memory + ", like 256M, 1.5G, 64KiB; default: half the memory")
@@ -87,7 +87,7 @@ RunChoiceOptions::RunChoiceOptions(CLI::App& sub, const std::string& memory, con
       ->check(CLI::Validator(check_scheduler, "{adaptive,paper,fixed:}"))
       ->option_text("POLICY");
   sub.add_option("--repeat", given.repeat, "Run so often, for timing; default: once")
-      ->check(whole_number(1, 1'000'000))
+      ->transform(whole_number(1, 1'000'000))
       ->option_text("N");
   CLI::Option* show =
       sub.add_flag("--progress", given.show_progress,

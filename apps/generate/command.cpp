@@ -1,4 +1,5 @@
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 
@@ -28,10 +29,6 @@ struct GenerateCommandOptions {
   GenerateOptions matrix;
   std::string out;
 };
-
-std::string check_not_negative(const std::string& text) {
-  return text.starts_with("-") ? "'" + text + "' is less than 0" : std::string();
-}
 
 void run_generate(const GenerateCommandOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
@@ -63,15 +60,16 @@ void add_generate(CLI::App& app, Action& chosen) {
   sub->add_option("--size", given->matrix.size,
                   "Edge of the grid (laplacian2d: N^2 rows, laplacian3d: N^3), or rows")
       ->required()
+      ->transform(whole_number(1, most_rows))
       ->option_text("N");
   sub->add_option("--points", given->matrix.points,
                   "Of the stencil: 5 or 9 in 2-D, 7 or 27 in 3-D; banded: entries around the diagonal; "
                   "default: 5, 7, 9")
-      ->check(whole_number(1, 4096))
+      ->transform(whole_number(1, 4096))
       ->option_text("N");
   CLI::Option* seed =
       sub->add_option("--seed", given->matrix.seed, "Of banded, powerlaw and rmat, from 0 on; default: 1")
-          ->check(CLI::Validator(check_not_negative, ""))
+          ->transform(whole_number<std::uint64_t>(0, UINT64_MAX))
           ->option_text("N");
   sub->add_option("--index", given->index_name, "int32 or int64; default: int32 where it suffices")
       ->check(CLI::IsMember({"int32", "int64"}))

@@ -25,6 +25,9 @@ std::optional<MatrixKind> matrix_kind(std::string_view name);
 /// Whether the seed matters.
 bool is_random(MatrixKind kind);
 
+/// So that rows * 27 * 16 bytes stays far from 64 bits.
+inline constexpr std::int64_t most_rows = std::int64_t{1} << 48;
+
 struct GenerateOptions {
   std::int64_t size = 0;
   int points = 0;  ///< 0: the kind's usual number (5, 7, 9)

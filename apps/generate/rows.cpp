@@ -148,10 +148,9 @@ std::unique_ptr<RowGenerator> row_generator(MatrixKind kind, const GenerateOptio
   const auto no_points = [&](const char* name) {
     if (options.points != 0) fail(std::string(name) + " takes no number of points");
   };
-  // So that rows * 27 * 16 bytes stays far from 64 bits.
   const std::int64_t largest = kind == MatrixKind::laplacian3d   ? std::int64_t{1} << 16
                                : kind == MatrixKind::laplacian2d ? std::int64_t{1} << 24
-                                                                 : std::int64_t{1} << 48;
+                                                                 : most_rows;
   if (options.size < 1 || options.size > largest)
     fail("a size from 1 to " + std::to_string(largest) + " expected, not " + std::to_string(options.size));
   switch (kind) {

@@ -180,10 +180,10 @@ void add_pagerank(CLI::App& app, Action& chosen) {
       ->check(number_between(0, 2))
       ->option_text("T");
   sub->add_option("--iterations", given->iterations, "Stop after so many rounds; default: 100")
-      ->check(whole_number(1, 1'000'000'000))
+      ->transform(whole_number(1, 1'000'000'000))
       ->option_text("N");
   sub->add_option("--top", given->top, "Print so many nodes of the highest rank; default: 10")
-      ->check(whole_number(0, 1'000'000))
+      ->transform(whole_number(0, 1'000'000))
       ->option_text("K");
   sub->add_option("--out", given->out, "Where to write all ranks, as .npy (double); default: nowhere")
       ->option_text("FILE");
@@ -196,12 +196,12 @@ void add_pagerank(CLI::App& app, Action& chosen) {
       ->option_text("KIND");
   sub->add_option("--first-node", given->first_node,
                   "Nodes of an edge list are numbered from 0 or 1; default: 0")
-      ->check(whole_number(0, 1))
+      ->transform(whole_number(0, 1))
       ->check(one_of({"0", "1"}))
       ->option_text("N");
   sub->add_option("--nodes", given->nodes,
                   "An edge list has so many nodes; default: up to the greatest number in it")
-      ->check(whole_number(1, std::int64_t{1} << 56))
+      ->transform(whole_number(1, std::int64_t{1} << 56))
       ->option_text("N");
   const RunChoiceOptions run(*sub, "links, ranks, sorting and chunks", "nodes", given->explain);
   sub->callback([given, edges, run, &chosen] {

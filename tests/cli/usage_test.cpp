@@ -125,7 +125,7 @@ TEST_CASE("usage errors name what is wrong and where to read on") {
   CHECK(has(command({"smvm", "m.npz", "--vector"}).err, "--vector: 1 required FILE missing"));
   CHECK(has(command({"generate", "band", "--size", "9", "--out", dir / "g.npz"}).err, "banded"));
   CHECK(has(command({"generate", "banded", "--size", "9", "--seed", "-1", "--out", dir / "g.npz"}).err,
-            "--seed: '-1' is less than 0 (anabranch generate --help)"));
+            "--seed: '-1' is not from 0 to 18446744073709551615 (anabranch generate --help)"));
 }
 
 TEST_CASE("usage errors name the option whose value is none") {
@@ -145,6 +145,61 @@ TEST_CASE("usage errors tell what is no whole number from what is too large") {
   CHECK(has(says("--threads", "-1"), "anabranch: --threads: '-1' is not from 1 to 4096 ("));
   CHECK(has(says("--top", "99999999999999999999"), "'99999999999999999999' is not from 0 to 1000000 ("));
   CHECK(has(says("--first-node", "2"), "anabranch: --first-node: '2' is not from 0 to 1 ("));
+}
+
+TEST_CASE("whole numbers are decimal: a leading 0 says nothing, other notations are refused") {
+  const TemporaryDirectory dir;
+  const auto matrix = [&](const std::string& size, const std::string& seed) {
+    const std::string file = dir / (size + "_" + seed + ".npz");
+    REQUIRE(command({"generate", "banded", "--size", size, "--seed", seed, "--out", file}).status == 0);
+    return io_test::read_file(file);
+  };
+  CHECK(matrix("010", "10") == matrix("10", "010"));
+  CHECK(matrix("10", "10") == matrix("010", "010"));
+  CHECK(matrix("10", "10") != matrix("10", "8"));
+  const std::string m = dir / "10_10.npz";
+  CHECK(command({"smvm", m, "--threads", "010", "--json"}).json()["threads"] == 10);
+  CHECK(command({"smvm", m, "--threads", "08", "--json"}).json()["threads"] == 8);
+  for (const char* text : {"0x8", "0b1", " 1", "1 ", "+1", "-", "--1"}) {
+    const Outcome o = command({"smvm", m, "--threads", text});
+    CHECK(o.status == 2);
+    CHECK(has(o.err, "anabranch: --threads: '" + std::string(text) + "' is no whole number ("));
+  }
+}
+
+TEST_CASE("generate: sizes and seeds beyond all are refused as they are given") {
+  const TemporaryDirectory dir;
+  const auto says = [&](const std::string& size, const std::string& seed) {
+    const Outcome o = command({"generate", "banded", "--size", size, "--seed", seed, "--out", dir / "g.npz"});
+    CHECK(o.status == 2);
+    return o.err;
+  };
+  CHECK(has(says("99999999999999999999", "1"), "--size: '99999999999999999999' is not from 1 to "));
+  CHECK(has(says("9", "18446744073709551616"), "--seed: '18446744073709551616' is not from 0 to "));
+  CHECK(dir.files() == 0);
+  CHECK(
+      command({"generate", "banded", "--size", "9", "--seed", "18446744073709551615", "--out", dir / "g.npz"})
+          .status == 0);
+}
+
+TEST_CASE("usage errors tell what is no number from what is out of range, and from what a double cannot be") {
+  const TemporaryDirectory dir;
+  io_test::write_file(dir / "g.txt", "0 1\n");
+  const auto says = [&](const std::string& option, const std::string& value) {
+    const Outcome o = command({"pagerank", dir / "g.txt", option, value});
+    CHECK(o.status == 2);
+    return o.err;
+  };
+  CHECK(has(says("--damping", "abc"), "anabranch: --damping: 'abc' is no number ("));
+  CHECK(has(says("--damping", "0.5x"), "anabranch: --damping: '0.5x' is no number ("));
+  CHECK(has(says("--damping", "1.5"), "anabranch: --damping: '1.5' is not from 0 to 1 ("));
+  CHECK(has(says("--tolerance", "nan"), "anabranch: --tolerance: 'nan' is not from 0 to 2 ("));
+  for (const char* value : {"1e-400", "1e400"})
+    CHECK(has(says("--tolerance", value), "anabranch: --tolerance: '" + std::string(value) +
+                                              "' is too large or too close to 0 for a double ("));
+  const Outcome o = command({"audio", "a.wav", "--out", dir / "f.npz", "--fmin", "1e-400"});
+  CHECK(o.status == 2);
+  CHECK(has(o.err, "anabranch: --fmin: '1e-400' is too large or too close to 0 for a double ("));
 }
 
 TEST_CASE("usage errors list what is not known in the order in which it is given") {
