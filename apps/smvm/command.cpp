@@ -110,8 +110,10 @@ Vector<T> ones(std::int64_t count) {
 template <class I, class T>
 class Multiplication {
  public:
-  Multiplication(const SmvmOptions& options, const Seq<Vector<std::tuple<I, T>>>& rows, std::int64_t columns)
-      : options_(options) {
+  /// `columns`: of the matrix, and so elements of each x; `vectors`: how many x there are.
+  Multiplication(const SmvmOptions& options, const Seq<Vector<std::tuple<I, T>>>& rows, std::int64_t columns,
+                 std::int64_t vectors)
+      : options_(options), vectors_(vectors) {
     constexpr io::NpyOptions convert{.convert = true};
     if (!options.vectors.empty())
       many_.emplace(compile(smvm<I, T>(rows, use(io::read_npy<2, T>(options.vectors, convert)))));
@@ -126,6 +128,7 @@ class Multiplication {
     y_ = Vector<T>();  // the result before makes room
     ys_ = Matrix<T>();
     many_ ? void(ys_ = many_->run(options, report)) : void(y_ = one_->run(options, report));
+    if (many_ && ys_.extent(0) == 0) ys_ = Matrix<T>(Index{0, vectors_});  // no item has told how wide it is
   }
   void write() const {
     if (options_.out.empty()) return;
@@ -134,6 +137,7 @@ class Multiplication {
 
  private:
   const SmvmOptions& options_;
+  std::int64_t vectors_;
   std::optional<Program<Acc<Vector<T>>>> one_;
   std::optional<Program<Acc<Matrix<T>>>> many_;
   Vector<T> y_;
@@ -156,7 +160,7 @@ void multiply(SmvmReport& report, Interrupt& interrupt) {
   report.bytes = report.nnz * static_cast<std::int64_t>(sizeof(I) + sizeof(T)) +
                  (report.header.rows + 1) * (source.info().arrays[0].offsets == OffsetType::int32 ? 4 : 8);
 
-  Multiplication<I, T> product(options, stream_in(source), report.header.cols);
+  Multiplication<I, T> product(options, stream_in(source), report.header.cols, report.vectors);
   if (options.explain) return print(product.explain());
   report.runs = beside_x_and_y(for_source, report.memory, [&] {
     return run_repeatedly(options.run, report.memory, interrupt,

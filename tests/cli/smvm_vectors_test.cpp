@@ -229,3 +229,22 @@ TEST_CASE("smvm --explain: says what would run, and runs nothing") {
   for (const char* part : {"stream_in", "gather", "kernels"}) CHECK(o.out.find(part) != std::string::npos);
   CHECK(dir.files() == 1);
 }
+
+TEST_CASE("smvm --vectors: of a matrix without rows y has as many columns as there are vectors") {
+  const TemporaryDirectory dir;
+  Csr<> a;
+  a.cols = 5;
+  a.indptr.resize(1);
+  io_test::write_file(dir / "a.npz", io_test::npz(io_test::members(a)));
+  for (const std::size_t vectors : {0, 1, 3}) {
+    io_test::write_file(dir / "x.npy",
+                        matrix_npy(whole_numbers<double>(5 * std::int64_t(vectors)), 5, vectors));
+    for (const char* backend : {"cpu", "interpreter"}) {
+      const Outcome o = command(
+          {"smvm", dir / "a.npz", "--vectors", dir / "x.npy", "--out", dir / "y.npy", "--backend", backend});
+      INFO(o.err);
+      REQUIRE(o.status == 0);
+      CHECK(shape_is(dir / "y.npy", "0, " + std::to_string(vectors)));
+    }
+  }
+}
