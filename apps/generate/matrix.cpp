@@ -32,7 +32,7 @@ GeneratedMatrix write(RowGenerator& generator, const std::string& path, const st
     lengths.clear();
     columns.clear();
     values.clear();
-    if (stop.stop_requested()) throw Cancelled("generate was cancelled");
+    check_stop(stop);
   }
   writer.commit();
   return {rows, rows, writer.nnz()};

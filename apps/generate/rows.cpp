@@ -94,8 +94,11 @@ class Banded final : public RowGenerator {
 
 class PowerLaw final : public RowGenerator {
  public:
-  PowerLaw(std::int64_t size, std::uint64_t seed) : size_(size), seed_(seed) {
-    for (std::int64_t row = 0; row < size; ++row) entries_ += length(row);
+  PowerLaw(std::int64_t size, std::uint64_t seed, const std::stop_token& stop) : size_(size), seed_(seed) {
+    for (std::int64_t row = 0; row < size; ++row) {
+      if (row % rows_at_once == 0) check_stop(stop);
+      entries_ += length(row);
+    }
   }
   std::int64_t rows() const override { return size_; }
   std::int64_t most_entries() const override { return entries_; }
@@ -121,7 +124,7 @@ class PowerLaw final : public RowGenerator {
   }
 
  private:
-  static constexpr std::int64_t longest = 100'000;
+  static constexpr std::int64_t longest = 100'000, rows_at_once = 1 << 16;
 
   std::int64_t length(std::int64_t row) const {
     const double u = 1 - unit(hash(seed_, static_cast<std::uint64_t>(row)));  // in (0, 1]
@@ -136,6 +139,10 @@ class PowerLaw final : public RowGenerator {
 };
 
 }  // namespace
+
+void check_stop(const std::stop_token& stop) {
+  if (stop.stop_requested()) throw Cancelled("generate was cancelled");
+}
 
 std::unique_ptr<RowGenerator> row_generator(MatrixKind kind, const GenerateOptions& options) {
   const auto fail = [](const std::string& why) { throw RunError("generate: " + why); };
@@ -165,7 +172,7 @@ std::unique_ptr<RowGenerator> row_generator(MatrixKind kind, const GenerateOptio
     }
     case MatrixKind::powerlaw:
       no_points("powerlaw");
-      return std::make_unique<PowerLaw>(options.size, options.seed);
+      return std::make_unique<PowerLaw>(options.size, options.seed, options.stop);
     case MatrixKind::rmat:
       no_points("rmat");
       return rmat_rows(options.size, options.seed);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <stop_token>
 #include <vector>
 
 #include "apps/generate/matrix.h"
@@ -37,7 +38,10 @@ class RowGenerator {
   virtual void next(Row& row) = 0;
 };
 
-/// Throws RunError on options that make no sense for the kind.
+/// Throws Cancelled where a stop is requested.
+void check_stop(const std::stop_token& stop);
+
+/// Throws RunError on options that make no sense for the kind, Cancelled.
 std::unique_ptr<RowGenerator> row_generator(MatrixKind kind, const GenerateOptions& options);
 
 /// R-MAT (Chakrabarti, Zhan, Faloutsos 2004), generated row by row.

@@ -149,7 +149,10 @@ int run_md5(const Md5Options& options, Interrupt& interrupt) {
     print(program.explain());
     return done;
   }
-  report.runs.add_preparation(found.prepare());
+  {
+    const Interrupt::AtOnce compiling_cannot_be_stopped(interrupt);
+    report.runs.add_preparation(found.prepare());
+  }
   for (int i = 1; i <= options.run.repeat; ++i) {
     stop.emplace(interrupt);
     output.repeat(i, options.run.repeat);

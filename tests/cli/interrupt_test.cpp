@@ -5,6 +5,7 @@
 #include <functional>
 #include <thread>
 
+#include "audio_files.h"
 #include "command.h"
 #include "support/page_file.h"
 
@@ -16,6 +17,24 @@ namespace {
 void wait_until(const std::function<bool()>& ready) {
   const auto begin = std::chrono::steady_clock::now();
   while (!ready() && std::chrono::steady_clock::now() - begin < 10s) std::this_thread::sleep_for(5ms);
+}
+
+Start with_cache(const std::string& folder) {
+  return {.environment = {"ANABRANCH_CACHE=on", "ANABRANCH_CACHE_DIR=" + folder}};
+}
+
+/// Kernels that the command has compiled before it ends, or is stopped once it has compiled one.
+int kernels_made(const std::vector<std::string>& arguments, bool stopped) {
+  const TemporaryDirectory cache;
+  Process process(arguments, with_cache(cache.path()));
+  if (stopped) {
+    wait_until([&] { return cache.files() > 0; });
+    process.signal(SIGINT);
+  }
+  const Outcome o = process.finish();
+  INFO(o.err);
+  CHECK(o.status == (stopped ? 130 : 0));
+  return static_cast<int>(cache.files());
 }
 
 /// Sends the signal once `ready`, and expects the exit code soon.
@@ -78,4 +97,35 @@ TEST_CASE("signals: generate leaves nothing behind") {
           [&] { return dir.files() > 0; });
     CHECK(dir.files() == 0);
   }
+}
+
+TEST_CASE("signals: generate stops before the first row") {
+  const TemporaryDirectory dir;
+  stops({"generate", "powerlaw", "--size", "100000000000", "--out", dir / "m.npz"}, SIGINT, 130, always);
+  CHECK(dir.files() == 0);
+}
+
+TEST_CASE("signals: compiling stops, and the report says so") {
+  const TemporaryDirectory dir;
+  io_test::write_file(dir / "a.wav", wav(audio_signal(3000, 1)));
+  const std::vector<std::string> line{"audio",      dir / "a.wav", "--out",       dir / "f.npz",
+                                      "--features", "lpc",         "--lpc-order", "128"};
+  CHECK(kernels_made(line, true) < 400);  // of four for each order, but two
+  CHECK(dir.files() == 1);
+  std::vector<std::string> with_report = line;
+  with_report.insert(with_report.end(), {"--report", dir / "r.html"});
+  CHECK(kernels_made(with_report, true) < 400);
+  CHECK(anabranch::testing::PageFile(dir / "r.html").data["run"]["cancelled"] == true);
+}
+
+TEST_CASE("signals: compiling what md5 compares suspects with stops") {
+  const TemporaryDirectory dir;
+  io_test::write_file(dir / "words", "password\n");
+  std::string rules;
+  for (const char* change : {"lower", "upper", "capitalize", "toggle", "leet"})
+    for (const char* digits : {"append-digit", "append-2-digits", "append-3-digits", "append-4-digits"})
+      rules += (rules.empty() ? "" : ",") + std::string(change) + "+" + digits;
+  const std::vector<std::string> line{"md5", "5f4dcc3b5aa765d61d8327deb882cf99", dir / "words", "--rules",
+                                      rules};
+  CHECK(kernels_made(line, true) < kernels_made(line, false));
 }

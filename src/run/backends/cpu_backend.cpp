@@ -73,7 +73,8 @@ CpuBackend::CpuBackend(RunContext& context, ProgramKernels& kernels, std::int64_
       stop_signal_(context.options.stop, stop_word_) {}
 
 void CpuBackend::prepare() {
-  kernels_ = &program_kernels_.for_cpu(context_.executor, context_.report, context_.trace.get());
+  kernels_ = &program_kernels_.for_cpu(context_.executor, context_.options.stop, context_.report,
+                                       context_.trace.get());
 }
 
 std::unique_ptr<StageBackend> CpuBackend::open_stage(const StageWork& work) {

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/cancelled.h"
 #include "system/start_async.h"
 
 namespace anabranch::runtime {
@@ -52,13 +53,15 @@ void count_kernels(RunReport& report, const cpu::CacheStatistics& counted) {
   report.kernels_cached += static_cast<int>(counted.hits);
 }
 
-const CpuKernels& ProgramKernels::for_cpu(scheduler::Executor& executor, RunReport* report, RunTrace* trace) {
+const CpuKernels& ProgramKernels::for_cpu(scheduler::Executor& executor, const std::stop_token& stop,
+                                          RunReport* report, RunTrace* trace) {
   std::call_once(cpu_once_, [&] {
     std::vector<const kernel::Kernel*> kernels;
     for_each_kernel(plan_, [&](const plan::KernelStep& step) { kernels.push_back(&step.kernel); });
     std::vector<std::shared_ptr<const cpu::CompiledKernel>> codes(kernels.size());
     const auto each = [&](RunTrace* shown, std::vector<cpu::CacheStatistics>& counted) {
       executor.parallel_for(std::ssize(kernels), [&](std::int64_t number) {
+        if (stop.stop_requested()) ir::raise_cancelled();
         const auto k = static_cast<std::size_t>(number);
         timed(shown, RunTrace::Row::compiling, kernels[k]->name,
               [&] { codes[k] = cpu::compile(*kernels[k], {}, &counted[k]); });

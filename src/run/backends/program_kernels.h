@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <stop_token>
 
 #include "run/backends/cpu_backend.h"
 #include "run/backends/device_run.h"
@@ -21,7 +22,9 @@ class ProgramKernels {
   explicit ProgramKernels(const plan::Plan& plan) : plan_(plan) {}
 
   /// Compiled when they are first asked for, several at once, which the report and the trace show, where there are such.
-  const CpuKernels& for_cpu(scheduler::Executor& executor, RunReport* report, RunTrace* trace);
+  /// Throws Cancelled where a stop is requested before the last one is begun; then the next call compiles what is missing.
+  const CpuKernels& for_cpu(scheduler::Executor& executor, const std::stop_token& stop, RunReport* report,
+                            RunTrace* trace);
 
   /// Of one kernel that not every run needs (plan::EqualItems); compiled when it is first asked for, which `report`, if
   /// there is one, is told.
