@@ -29,6 +29,7 @@ namespace anabranch::apps {
 namespace {
 
 constexpr std::int64_t longest_frame = 1 << 24;
+constexpr std::int64_t largest_lpc_order = 128;  // four kernels for each order, which take a while to compile
 
 /// Options of features that are not asked for, and of windows that there are not.
 void refuse_idle_options(const CLI::App& sub, const AudioRequest& r) {
@@ -72,12 +73,23 @@ void check(const AudioRequest& r) {
   if (!r.segments.empty() && r.inputs.size() > 1) refuse("--segments: of one input; there are several");
 }
 
+SegmentLengths lengths_of_segments(const AudioRequest& r) {
+  SegmentLengths out;
+  if (r.wants(Feature::lpc)) {
+    out.least = r.options.lpc_order + 1;
+    out.text = fmt::format("at least {}, one more than --lpc-order", out.least);
+  }
+  if (r.wants_spectrum()) {
+    out.most = r.options.frame_length;
+    out.text += fmt::format(", and at most {} (--frame-length)", out.most);
+  }
+  return out;
+}
+
 std::vector<Segment> segments_of(const AudioRequest& r, const AudioInput& input) {
   if (r.segments.empty()) return {};
-  const std::int64_t least = r.wants(Feature::lpc) ? r.options.lpc_order + 1 : 1;
-  const std::int64_t most = r.wants_spectrum() ? r.options.frame_length : INT64_MAX;
   auto out = read_segments(r.segments, r.segment_unit, static_cast<double>(input.header.rate), input.samples,
-                           least, most);
+                           lengths_of_segments(r));
   if (out.empty()) throw DataError(r.segments + ": there are no segments in it");
   return out;
 }
@@ -217,7 +229,7 @@ void add_audio(CLI::App& app, Action& chosen) {
                           ->check(any_number())
                           ->option_text("HZ");
   number("--max-size", options.max_size, "Lags of autocorrelation; default: 128", 1, longest_frame);
-  number("--lpc-order", options.lpc_order, "Of lpc; default: 16", 1, 1024);
+  number("--lpc-order", options.lpc_order, "Of lpc, 128 at most; default: 16", 1, largest_lpc_order);
   const RunChoiceOptions run(*sub, "what is read, computed and written", "windows", given->explain);
   sub->get_option("--explain")->each([out](const std::string&) { out->required(false); });
   sub->callback([given, sub, run, fmax, &chosen] {

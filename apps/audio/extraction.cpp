@@ -70,7 +70,8 @@ struct Extraction::Programs {
   std::tuple<Acc<Scalar<std::int64_t>>, Acc<Scalar<float>>> write_all(const Seq<Vector<float>>& pieces,
                                                                       const SignalFacts& facts) {
     FeatureOptions options = request.options;
-    options.window = window_weights(request.window, request.win_length, options.frame_length);
+    if (request.wants_window_weights())
+      options.window = window_weights(request.window, request.win_length, options.frame_length);
     const Windows windows = request.segments.empty() ? frames(pieces, facts, options) : Windows{pieces, {}};
     const FeatureSequences sequences = features(request.wanted, windows, facts, options);
     Acc<Scalar<std::int64_t>> rows = unit(std::int64_t{0});

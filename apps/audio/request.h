@@ -33,6 +33,8 @@ struct AudioRequest {
 
   bool wants(Feature feature) const;
   bool wants_spectrum() const;
+  /// Of spectra of windows of equal length: segments are weighted as they come.
+  bool wants_window_weights() const { return wants_spectrum() && segments.empty(); }
   /// At either end of a signal.
   std::int64_t padding() const { return options.center && segments.empty() ? options.frame_length / 2 : 0; }
 };

@@ -54,7 +54,7 @@ void each_line(const std::string& path, F&& f) {
 }  // namespace
 
 std::vector<Segment> read_segments(const std::string& path, SegmentUnit unit, double rate,
-                                   std::int64_t samples, std::int64_t least, std::int64_t most) {
+                                   std::int64_t samples, const SegmentLengths& lengths) {
   std::vector<Segment> out;
   each_line(path, [&](std::int64_t number, std::string_view line) {
     const std::size_t begin = line.find_first_not_of(separators);
@@ -72,9 +72,8 @@ std::vector<Segment> read_segments(const std::string& path, SegmentUnit unit, do
     if (!(at >= 0 && length >= 0 && std::round(at) + std::round(length) <= static_cast<double>(samples)))
       refuse(fmt::format("not within the {} of the signal", counted(samples, "sample")));
     const Segment segment{std::llround(at), std::llround(length)};
-    if (segment.length < least || segment.length > most)
-      refuse(fmt::format("{}; what is asked for takes {} to {}", counted(segment.length, "sample"), least,
-                         most));
+    if (segment.length < lengths.least || segment.length > lengths.most)
+      refuse(fmt::format("{}; what is asked for takes {}", counted(segment.length, "sample"), lengths.text));
     if (!out.empty() && segment.begin < out.back().begin)
       refuse("it begins before the segment above does; segments are given in the order in which they begin");
     out.push_back(segment);

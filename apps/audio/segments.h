@@ -18,12 +18,18 @@ struct Segment {
 
 enum class SegmentUnit : std::uint8_t { samples, seconds };
 
+/// How long segments may be, in samples, and in words what they are for.
+struct SegmentLengths {
+  std::int64_t least = 1, most = INT64_MAX;
+  std::string text = "at least 1";
+};
+
 /// A line for each segment: where it begins and how long it is, with a comma or white space between. Empty lines and those that
 /// begin with # are none; seconds are rounded to the nearest sample. Segments may overlap, each begins where the one before
-/// it does or behind, has `least` samples or more, `most` or fewer, and ends before the signal of `samples` samples does:
+/// it does or behind, has a length that is allowed, and ends before the signal of `samples` samples does:
 /// else DataError.
 std::vector<Segment> read_segments(const std::string& path, SegmentUnit unit, double rate,
-                                   std::int64_t samples, std::int64_t least, std::int64_t most);
+                                   std::int64_t samples, const SegmentLengths& lengths);
 
 /// The segments of a signal, one after the other. Of the signal no more is held than twice the longest of them, and a block.
 class SegmentSource final : public SourceBase {

@@ -16,18 +16,18 @@ namespace anabranch::apps {
 
 namespace {
 
-[[noreturn]] void fail(const std::string& name, const char* what) {
-  throw IoError(fmt::format("{} (kept for a while): {}: {}", name, what, std::strerror(errno)));
+[[noreturn]] void fail(const std::string& place, const char* what) {
+  throw IoError(fmt::format("{}: {}: {}", place, what, std::strerror(errno)));
 }
 
 /// Calls `once(done)` until it has done all `bytes`.
 template <class F>
-void completely(std::int64_t bytes, const std::string& name, const char* what, F&& once) {
+void completely(std::int64_t bytes, const std::string& place, const char* what, F&& once) {
   for (std::int64_t done = 0; done < bytes;) {
     const ssize_t now = once(done);
     if (now < 0 && errno == EINTR) continue;
     if (now == 0) errno = EIO;
-    if (now <= 0) fail(name, what);
+    if (now <= 0) fail(place, what);
     done += now;
   }
 }
@@ -107,10 +107,12 @@ class SpoolSource final : public SourceBase {
 }  // namespace
 
 Spool::Spool(std::string name, std::int64_t columns) : name_(std::move(name)), columns_(columns) {
-  const char* set = std::getenv("TMPDIR");
-  std::string path = std::string(set && *set ? set : "/var/tmp") + "/anabranch-XXXXXX";
+  const char* const set = std::getenv("TMPDIR");
+  const std::string folder = set && *set ? set : "/var/tmp";
+  place_ = fmt::format("{}, kept for a while in the folder {} (TMPDIR can name another one)", name_, folder);
+  std::string path = folder + "/anabranch-XXXXXX";
   file_ = ::mkostemp(path.data(), O_CLOEXEC);
-  if (file_ < 0) fail(name_, path.c_str());
+  if (file_ < 0) fail(place_, "making a file");
   ::unlink(path.c_str());
 }
 
@@ -119,7 +121,7 @@ Spool::~Spool() { ::close(file_); }
 void Spool::append(const float* rows, std::int64_t count) {
   const std::int64_t row = width() * 4, at = rows_ * row;
   const char* const from = reinterpret_cast<const char*>(rows);
-  completely(count * row, name_, "writing", [&](std::int64_t done) {
+  completely(count * row, place_, "writing", [&](std::int64_t done) {
     return ::pwrite(file_, from + done, static_cast<std::size_t>(count * row - done), at + done);
   });
   rows_ += count;
@@ -127,7 +129,7 @@ void Spool::append(const float* rows, std::int64_t count) {
 
 void Spool::read(std::int64_t row, std::int64_t count, float* into) const {
   const std::int64_t bytes = count * width() * 4, at = row * width() * 4;
-  completely(bytes, name_, "reading", [&](std::int64_t done) {
+  completely(bytes, place_, "reading", [&](std::int64_t done) {
     return ::pread(file_, reinterpret_cast<char*>(into) + done, static_cast<std::size_t>(bytes - done),
                    at + done);
   });

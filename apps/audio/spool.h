@@ -33,7 +33,7 @@ class Spool {
   Source<Vector<float>> stream() const;
 
  private:
-  std::string name_;
+  std::string name_, place_;  ///< for messages
   std::int64_t columns_;
   int file_ = -1;
   std::int64_t rows_ = 0;

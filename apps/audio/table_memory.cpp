@@ -19,7 +19,8 @@ TableMemory table_memory(const AudioRequest& request) {
   constexpr std::int64_t number = sizeof(float);
   const std::int64_t n = request.options.frame_length;
   TableMemory out(request.run.chunks() ? request.run.memory_bound() : INT64_MAX);
-  out.claim("the weights of a window of " + counted(n, "sample"), number * n);
+  if (request.wants_window_weights())
+    out.claim("the weights of a window of " + counted(n, "sample"), number * n);
   // Complex numbers: n / 2 for the first step, as many behind the last, a twelfth for those between.
   if (request.wants_spectrum())
     out.claim("the roots of a Fourier transform of " + counted(n, "sample"), 2 * number * (n + n / 24));

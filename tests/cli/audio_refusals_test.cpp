@@ -72,6 +72,9 @@ TEST_CASE("audio: command lines that make no sense") {
        2,
        "--n-mfcc: --features has no mfcc"},
       {{a, "--out", f, "--lpc-order", "9"}, 2, "--lpc-order: --features has no lpc"},
+      {{a, "--out", f, "--features", "lpc", "--lpc-order", "129"},
+       2,
+       "--lpc-order: '129' is not from 1 to 128"},
       {{a, "--out", f, "--max-size", "9"}, 2, "--max-size: --features has no autocorrelation"},
       {{a, "--out", f, "--features", "rms,lpc", "--window", "hann", "--win-length", "9"},
        2,
@@ -211,6 +214,33 @@ TEST_CASE("audio: tables that do not fit into memory are not computed") {
   }
 }
 
+TEST_CASE("audio: weights of a window take no memory where there are no spectra of such windows") {
+  const TemporaryDirectory dir;
+  io_test::write_file(dir / "a.wav", whole());
+  io_test::write_file(dir / "s.txt", "0,100\n");
+  const std::string a = dir / "a.wav", f = dir / "f.npz",
+                    table = "the weights of a window of 1048576 samples";
+  const auto says = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"audio", a, "--out", f, "--frame-length", "1048576", "--memory", "2M"});
+    return command(more).err;
+  };
+  CHECK(says({"--features", "rms"}).find(table) == std::string::npos);
+  CHECK(says({"--features", "spectral_centroid"}).find(table) != std::string::npos);
+  CHECK(says({"--features", "spectral_centroid", "--segments", dir / "s.txt"}).find(table) ==
+        std::string::npos);
+}
+
+TEST_CASE("audio: where spool files cannot be made the message names the folder, and what chooses it") {
+  const TemporaryDirectory dir;
+  io_test::write_file(dir / "a.wav", whole());
+  const Outcome o = command({"audio", dir / "a.wav", "--out", dir / "f.npz", "--features", "rms"},
+                            {.environment = {"TMPDIR=" + (dir / "none")}});
+  CHECK(o.status == 4);
+  CHECK(o.err.find("anabranch: rms, kept for a while in the folder " + (dir / "none") +
+                   " (TMPDIR can name another one): making a file: No such file or directory\n") == 0);
+  CHECK(dir.files() == 1);
+}
+
 TEST_CASE("audio: a segment that does not fit into memory") {
   const TemporaryDirectory dir;
   io_test::write_file(dir / "a.wav", wav(std::vector<std::int16_t>(2'000'000)));
@@ -249,9 +279,11 @@ TEST_CASE("audio: segments that make no sense") {
       {"2950,51\n", "not within the 3000 samples"},
       {"nan,100\n", "line 1: "},
       {"1e300,100\n", "not within the 3000 samples"},
-      {"5,0\n", "0 samples; what is asked for takes 1 to 2048"},
-      {"5,2049\n", "2049 samples; what is asked for takes 1 to 2048"},
-      {"5,16\n", "16 samples; what is asked for takes 17 to", {"--features", "lpc"}},
+      {"5,0\n", "0 samples; what is asked for takes at least 1\n", {"--features", "rms"}},
+      {"5,2049\n", "2049 samples; what is asked for takes at least 1, and at most 2048 (--frame-length)\n"},
+      {"5,16\n",
+       "16 samples; what is asked for takes at least 17, one more than --lpc-order\n",
+       {"--features", "lpc"}},
       {"5,16\n4,16\n", "line 2: it begins before the segment above does"},
       {"0.13,0.1\n", "not within", {"--segment-unit", "seconds"}},
   };
