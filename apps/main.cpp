@@ -46,6 +46,12 @@ class Help final : public CLI::Formatter {
   }
 };
 
+std::string unknown_arguments(const CLI::App& app) {
+  const std::vector<std::string> unknown = app.remaining(true);
+  return (unknown.size() > 1 ? "these arguments are not expected: " : "not expected: ") +
+         CLI::detail::join(unknown, " ");
+}
+
 constexpr const char* footer =
     "Exit status: 0 done; 1 done, and the answer is no; 2 usage; 3 bad input data;\n"
     "4 input or output failed; 5 a resource limit; 6 back end not available; 7 internal error;\n"
@@ -83,10 +89,10 @@ int run(int argc, char** argv, std::optional<Interrupt>& interrupt, std::string&
     app.exit(asked, text, text);
     print(text.str());
     return done;
+  } catch (const CLI::RequiredError& e) {
+    throw UsageError(app.remaining_size(true) > 0 ? unknown_arguments(app) : e.what());
   } catch (const CLI::ExtrasError&) {
-    const std::vector<std::string> unknown = app.remaining(true);
-    throw UsageError((unknown.size() > 1 ? "these arguments are not expected: " : "not expected: ") +
-                     CLI::detail::join(unknown, " "));
+    throw UsageError(unknown_arguments(app));
   } catch (const CLI::ParseError& e) {
     throw UsageError(e.what());
   }

@@ -31,10 +31,16 @@ bool same_file(const std::string& a, const std::string& b) {
   return place(a) == place(b);
 }
 
+void refuse_standard_output(const std::string& option, const std::string& file) {
+  if (file == "-")
+    throw UsageError(option + " -: standard output is not supported here; a file of this name is ./-");
+}
+
 }  // namespace
 
 void check_outputs(const std::vector<NamedFile>& inputs, const std::vector<NamedFile>& outputs) {
   for (std::size_t o = 0; o < outputs.size(); ++o) {
+    refuse_standard_output(outputs[o].name, outputs[o].file);
     for (const NamedFile& input : inputs)
       if (same_file(outputs[o].file, input.file))
         throw UsageError(
@@ -56,6 +62,7 @@ std::string extension_of(const std::string& file) {
 
 void check_extension(const char* option, const std::string& file, std::initializer_list<const char*> formats,
                      const char* what) {
+  refuse_standard_output(option, file);
   const std::string extension = extension_of(file);
   if (file.empty() || (extension.empty() && formats.size() == 1)) return;
   if (std::find(formats.begin(), formats.end(), extension) != formats.end()) return;

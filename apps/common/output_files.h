@@ -13,8 +13,8 @@ struct NamedFile {
   std::string file;
 };
 
-/// Throws UsageError where an output is an input, or the same file as another output, whatever the names; IoError where a
-/// place cannot be written to, which is better known before the work than after it.
+/// Throws UsageError where an output is an input, or the same file as another output, whatever the names, or "-"; IoError
+/// where a place cannot be written to, which is better known before the work than after it.
 void check_outputs(const std::vector<NamedFile>& inputs, const std::vector<NamedFile>& outputs);
 
 /// ".npz" of "a/B.NPZ": in small letters; empty where there is none.

@@ -209,6 +209,32 @@ TEST_CASE("usage errors list what is not known in the order in which it is given
             "anabranch: these arguments are not expected: --bad --worse=3 4 (anabranch smvm --help)"));
 }
 
+TEST_CASE("usage errors name an option that is not known before what is missing") {
+  CHECK(has(command({"--foo"}).err, "anabranch: not expected: --foo (anabranch --help)"));
+  CHECK(has(command({"smvm", "--bad"}).err, "anabranch: not expected: --bad (anabranch smvm --help)"));
+  CHECK(has(command({"smvm", "--"}).err, "MATRIX"));
+}
+
+TEST_CASE("usage errors: standard output is no place for files") {
+  const TemporaryDirectory dir;
+  io_test::write_file(dir / "m.npz", io_test::npz(io_test::members(io_test::sample(10))));
+  const std::string m = dir / "m.npz", digest(32, '0');
+  const auto refused = [&](const std::vector<std::string>& arguments, const std::string& option) {
+    const Outcome o = command(arguments);
+    INFO(o.err);
+    CHECK(o.status == 2);
+    CHECK(o.out.empty());
+    CHECK(has(o.err, "anabranch: " + option +
+                         " -: standard output is not supported here; a file of this name is ./- ("));
+  };
+  refused({"smvm", m, "--out", "-"}, "--out");
+  refused({"pagerank", m, "--out", "-"}, "--out");
+  refused({"audio", m, "--out", "-"}, "--out");
+  refused({"generate", "banded", "--size", "4", "--out", "-"}, "--out");
+  refused({"smvm", m, "--trace", "-"}, "--trace");
+  refused({"md5", digest, m, "--report", "-"}, "--report");
+}
+
 TEST_CASE("usage errors: options that have no effect beside the others are refused, with the reason") {
   const TemporaryDirectory dir;
   io_test::write_file(dir / "m.npz", io_test::npz(io_test::members(io_test::sample(10))));
