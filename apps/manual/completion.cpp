@@ -58,15 +58,34 @@ std::string bash(const std::vector<SubcommandText>& subcommands) {
       "}\n"
       "_anabranch_files() { compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -f -- "
       "\"$cur\"); }\n"
+      // Whether no argument stands before the word; $1: the options that take a value.
+      "_anabranch_first() {\n"
+      "  local i\n"
+      "  for ((i = 2; i < COMP_CWORD; ++i)); do\n"
+      "    case ${COMP_WORDS[i]} in -*) ;; *) return 1 ;; esac\n"
+      "    case \" $1 \" in *\" ${COMP_WORDS[i]} \"*) ;; *) continue ;; esac\n"
+      "    if [ \"${COMP_WORDS[++i]}\" = = ]; then ((++i)); fi\n"
+      "  done\n"
+      "}\n"
+      // '--option=value' is three words to bash, one where COMP_WORDBREAKS has no '='.
       "_anabranch() {\n"
-      "  local cur=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
+      "  local cur=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} prefix=\n"
+      "  case $cur in\n"
+      "    =) cur= ;;\n"
+      "    --*=*) before=${cur%%=*} prefix=${cur%%=*}= cur=${cur#*=} ;;\n"
+      "    *) if [ \"$before\" = = ]; then before=${COMP_WORDS[COMP_CWORD-2]}; fi ;;\n"
+      "  esac\n"
+      "  _anabranch_reply\n"
+      "  COMPREPLY=(\"${COMPREPLY[@]/#/$prefix}\")\n"
+      "}\n"
+      "_anabranch_reply() {\n"
       "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
       "    _anabranch_words " +
       quoted(names_of(subcommands) + " --help --version", Shell::bash) +
       "\n    return\n  fi\n  case ${COMP_WORDS[1]} in\n";
   for (const SubcommandText& sub : subcommands) {
     out += fmt::format("    {})\n      case $before in\n", sub.name);
-    std::string options;
+    std::string options, with_values;
     std::vector<std::string> arguments;
     for (const OptionText& option : sub.options) {
       if (option.positional) {
@@ -74,14 +93,15 @@ std::string bash(const std::vector<SubcommandText>& subcommands) {
         continue;
       }
       options += (options.empty() ? "" : " ") + option.names.back();
-      if (!option.value.empty())
-        out += fmt::format("        {}) {}; return ;;\n", fmt::join(option.names, "|"), bash_values(option));
+      if (option.value.empty()) continue;
+      out += fmt::format("        {}) {}; return ;;\n", fmt::join(option.names, "|"), bash_values(option));
+      with_values += fmt::format("{}{}", with_values.empty() ? "" : " ", fmt::join(option.names, " "));
     }
     out += "      esac\n      case $cur in\n";
     out += fmt::format("        -*) _anabranch_words {} ;;\n", quoted(options, Shell::bash));
-    if (arguments.size() > 1)  // the first stands where it is usually written
-      out += fmt::format("        *) if [ \"$COMP_CWORD\" -eq 2 ]; then {}; else {}; fi ;;\n",
-                         arguments.front(), arguments.back());
+    if (arguments.size() > 1)
+      out += fmt::format("        *) if _anabranch_first {}; then {}; else {}; fi ;;\n",
+                         quoted(with_values, Shell::bash), arguments.front(), arguments.back());
     else
       out += fmt::format("        *) {} ;;\n", arguments.empty() ? "COMPREPLY=()" : arguments.front());
     out += "      esac ;;\n";

@@ -74,6 +74,29 @@ TEST_CASE("completion: bash proposes subcommands, options, choices and files") {
   CHECK(proposals(script, "anabranch smvm --threads ''") == Words{""});  // any number
 }
 
+TEST_CASE(
+    "completion: bash proposes values behind '=', which it takes for a word where COMP_WORDBREAKS has it") {
+  const std::string script = command({"completion", "bash"}).out;
+  using Words = std::vector<std::string>;
+  CHECK(proposals(script, "anabranch smvm m.npz --backend = c") == Words{"cpu", "cuda", "cpu+cuda"});
+  CHECK(proposals(script, "anabranch smvm m.npz --backend =") ==
+        Words{"cpu", "cuda", "cpu+cuda", "auto", "interpreter"});
+  CHECK(proposals(script, "anabranch smvm m.npz --backend=i") == Words{"--backend=interpreter"});
+  CHECK(proposals(script, "anabranch smvm m.npz --vector = a") == Words{"a.npz"});
+  CHECK(proposals(script, "anabranch smvm m.npz --vector=a") == Words{"--vector=a.npz"});
+  CHECK(proposals(script, "anabranch audio a.wav --features = rms,lp") == Words{"rms,lpc"});
+  CHECK(proposals(script, "anabranch audio a.wav --features=rms,lp") == Words{"--features=rms,lpc"});
+  CHECK(proposals(script, "anabranch smvm m.npz --threads=") == Words{""});
+}
+
+TEST_CASE("completion: bash counts arguments, not what stands between them") {
+  const std::string script = command({"completion", "bash"}).out;
+  using Words = std::vector<std::string>;
+  CHECK(proposals(script, "anabranch explain --json sm") == Words{"smvm"});
+  CHECK(proposals(script, "anabranch explain --json smvm a") == Words{"a.npz"});
+  CHECK(proposals(script, "anabranch explain smvm --json a") == Words{"a.npz"});
+}
+
 TEST_CASE("completion: lists and choices in zsh and fish; what goes on is not followed by a blank in bash") {
   const std::string bash = command({"completion", "bash"}).out, zsh = command({"completion", "zsh"}).out,
                     fish = command({"completion", "fish"}).out;
