@@ -30,7 +30,7 @@ class RandomSequences {
     Ref result = map_seq(streams, size_);
     if (dice_.chance(25)) {
       std::vector<Ref> more{result};
-      if (dice_.chance(40)) more.push_back(streams[0]);
+      if (dice_.chance(40)) more.push_back(dice_.chance(50) ? streams[0] : other_items(streams[0]));
       result = map_seq(more, 1 + size_ / 3);
     }
     if (dice_.chance(15)) result = ir::take_seq(ir::int64(dice_.below(most_items())), result);
@@ -71,7 +71,12 @@ class RandomSequences {
 
   /// Other items than those of a sequence, made of them.
   Ref other_items(const Ref& all) {
-    switch (dice_.below(10)) {
+    switch (dice_.below(12)) {
+      case 10:
+        return ir::append_seq(dice_.chance(50) ? std::vector{all, beside_later(all)}
+                                               : std::vector{beside_later(all), all});
+      case 11:
+        return ir::append_seq({ir::drop_seq(ir::int64(dice_.below(6)), all), beside_later(all), all});
       case 8: {
         Scope scope = captured_;
         return arrays_.accumulated(scope, all);
@@ -108,6 +113,18 @@ class RandomSequences {
     return with_result(all, [this](Scope& scope, const std::vector<Ref>& items) {
       return arrays_.mapped(scope, dice_.pick(items));
     });
+  }
+  /// Items that are kept by what they and later ones say: two places read the stream.
+  Ref beside_later(const Ref& all) {
+    std::vector<Ref> both, items;
+    for (int i = 0; i < 2; ++i)
+      for (const ArrayType& item : all->type().arrays) both.push_back(ir::parameter(Type::array(item)));
+    items.assign(both.begin(), both.begin() + std::ssize(both) / 2);
+    Scope scope = captured_;
+    scope.arrays.insert(scope.arrays.end(), both.begin(), both.end());
+    items.push_back(arrays_.condition(scope));
+    const Ref later = ir::drop_seq(ir::int64(dice_.below(4)), all);
+    return ir::filter_seq(ir::map_seq(ir::lambda(both, items), {all, later}));
   }
   Ref with_condition(const Ref& all) {
     return with_result(all,
@@ -151,8 +168,21 @@ class RandomSequences {
         return ir::rows(arrays_.use(1 + dice_.below(3)));
       }
       default:
-        return ir::stream_in(dice_.source(most_items(), options_.floats));
+        return read();
     }
+  }
+
+  /// A stream, perhaps with another one of the same types behind it.
+  Ref read() {
+    const auto source = dice_.source(most_items(), options_.floats);
+    const Ref all = ir::stream_in(source);
+    if (!dice_.chance(15)) return all;
+    const Ref other = ir::stream_in(dice_.source_like(*source, most_items()));
+    return ir::append_seq({all, dice_.chance(40) ? other_items_of_type(other) : other});
+  }
+  Ref other_items_of_type(const Ref& all) {
+    return dice_.chance(50) ? ir::filter_seq(with_condition(all))
+                            : ir::drop_seq(ir::int64(dice_.below(6)), all);
   }
 
   Ref body(std::vector<Ref> parameters, int operations) {

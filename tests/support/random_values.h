@@ -109,6 +109,23 @@ class Dice {
     return out;
   }
 
+  /// A stream of items of the same types, perhaps of other forms.
+  std::shared_ptr<MemorySource> source_like(const MemorySource& like, int most_items) {
+    std::vector<ArrayInfo> infos;
+    std::vector<Item> list(static_cast<std::size_t>(below(most_items + 1)));
+    for (const ArrayInfo& given : like.info().arrays) {
+      ArrayInfo info = given;
+      info.descriptor = static_cast<int>(infos.size());
+      for (auto& e : info.extents)
+        if (chance(30)) e = e ? std::nullopt : std::optional<std::int64_t>(below(5));
+      const std::vector<std::int64_t> sizes = item_sizes(static_cast<int>(list.size()));
+      for (std::size_t i = 0; i < list.size(); ++i)
+        list[i].push_back(array(info.scalars, item_extents(info, sizes[i])));
+      infos.push_back(std::move(info));
+    }
+    return std::make_shared<MemorySource>("another", std::move(infos), list);
+  }
+
   /// A stream of up to `most_items` items of one to three arrays, of every form.
   std::shared_ptr<MemorySource> source(int most_items, bool floats) {
     const std::vector<int> counts{0, 1, 2, 3, 7, 16, 33, 64, 100, 200};
@@ -146,12 +163,18 @@ class Dice {
     }
   }
 
-  /// Regular of rank 0 to 2; ragged of rank 1; ragged with a uniform inner extent; irregular of rank 2.
+  /// Regular of rank 0 to 2; ragged of rank 1; ragged with a uniform inner extent; irregular of rank 2; any of rank 3.
   ArrayInfo array_form(int descriptor) {
     const auto uniform = [&](int rank) {
       return std::optional<std::int64_t>(std::min<std::int64_t>(extent(rank), 33));
     };
     const OffsetType offsets = chance(50) ? OffsetType::int32 : OffsetType::int64;
+    if (chance(8)) {
+      std::vector<std::optional<std::int64_t>> extents(3);
+      for (auto& e : extents)
+        if (chance(50)) e = below(6);
+      return array_info({}, extents, descriptor, offsets);
+    }
     switch (below(8)) {
       case 0:
         return array_info({}, {}, descriptor);
@@ -170,7 +193,9 @@ class Dice {
 
   std::vector<std::int64_t> item_extents(const ArrayInfo& info, std::int64_t size) {
     std::vector<std::int64_t> out;
-    const bool irregular = info.rank() == 2 && !info.extents[1];
+    const auto free = std::count(info.extents.begin(), info.extents.end(), std::nullopt);
+    const bool irregular = free > 1 || (free == 1 && info.extents[0]);
+    const std::int64_t most = info.rank() > 2 ? 9 : 40;
     for (const auto& uniform : info.extents) {
       if (uniform)
         out.push_back(*uniform);
@@ -178,7 +203,7 @@ class Dice {
         out.push_back(size);
       else
         out.push_back(size == 0 ? below(3) * below(2)
-                                : 1 + below(static_cast<int>(std::min<std::int64_t>(size, 40))));
+                                : 1 + below(static_cast<int>(std::min<std::int64_t>(size, most))));
     }
     return out;
   }
