@@ -23,9 +23,9 @@ struct SinkWork {
   RunContext& context;
   const plan::PlanArray& array;  ///< of the stage's group: the result that it takes
   ResultSize size;
-  HostArray into;                        ///< memory of the caller for what it gives, or null
-  std::int64_t elements_of_item = 0;     ///< where all items have as many; else 0
-  std::vector<HostArray> arrays;         ///< its operands that are arrays
+  HostArray into;                     ///< memory of the caller for what it gives, or null
+  std::int64_t elements_of_item = 0;  ///< where all items have as many and that is known beforehand; else 0
+  std::vector<HostArray> arrays;      ///< its operands that are arrays
   std::vector<ApplyFunction> functions;  ///< and those that are functions
   const std::atomic<int>& beside;        ///< chunks that are being computed beside what commits
 };

@@ -61,7 +61,7 @@ std::unique_ptr<Sink> StageResults::sink_of(std::size_t number, const StageInput
     of_one_item_[static_cast<std::size_t>(sink.result)] = items ? size.certain / *items : of_items(1);
   try {
     const std::int64_t of_item =
-        array.form == ir::Form::regular && array.domain == 0 ? of_items(1) : std::int64_t{0};
+        std::max<std::int64_t>(of_one_item_[static_cast<std::size_t>(sink.result)], 0);
     SinkWork work{context_, array, size, into, of_item, {}, {}, beside_};
     for (const int given : stage_.sink_inputs[number].arrays) work.arrays.push_back(global.array(given));
     for (const int body : stage_.sink_inputs[number].bodies)
