@@ -218,7 +218,8 @@ bool StageRun::fits(int number, const std::vector<SourceChunk>& chunks, StageOut
     return true;
   } catch (const scheduler::BudgetExceeded&) {
     refusal_ = std::current_exception();
-    results.forget_room();
+    // Else another thread may be taking results of a chunk before it.
+    if (traits_.completes_at_once) results.forget_room();
     return false;
   }
 }
