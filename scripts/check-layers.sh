@@ -56,24 +56,44 @@ stage system 'system'
 stage cache 'cache'
 stage cpu 'cpu|kernel|ir|cache|system'
 stage cuda 'cuda|kernel|ir|device|cache|system'
-stage io 'io'
 stage timeline 'timeline|io'
 stage page 'page|timeline|io'
-stage run 'run|plan|kernel|rearrange|interp|ir|scheduler|timeline' 'run/backends'
-stage run/backends 'run|cpu|cuda|device|system|plan|kernel|rearrange|interp|ir|scheduler|timeline'
-# Inside src/run each file sees itself and those before it in this list, which names all of them.
+# folders <top> <what it may see besides itself> <folder>...: inside src/<top> the files of a folder see that folder and those
+# before it in this list, which names all of them. What lies in src/<top> itself comes behind them.
+folders() {
+  local top=$1 others=$2 seen= folder file
+  shift 2
+  for folder in "$@"; do
+    seen+=${seen:+|}$folder
+    allow "src/$top/$folder" "$standard|$tools|$ours|\"$top/($seen)/[a-z_]+\.h\"${others:+|\"($others)/}" src/"$top/$folder"/*.h src/"$top/$folder"/*.cpp
+  done
+  for file in src/"$top"/*/*; do
+    folder=${file#src/"$top"/}
+    [[ ${folder%%/*} =~ ^($seen|backends)$ ]] || { echo "$file is not in a folder that scripts/check-layers.sh names" >&2; status=1; }
+  done
+}
+folders io '' base npy ragged text descriptor sparse audio arrow
+for file in src/io/*.h src/io/*.cpp; do
+  echo "$file belongs in a folder of src/io" >&2
+  status=1
+done
+execution='plan|kernel|rearrange|interp|ir|scheduler|timeline'
+folders run "$execution" memory sources record context sinks chunks feeds stages
+folders_of_run='memory|sources|record|context|sinks|chunks|feeds|stages'
+# Above them, in src/run itself, each file sees the folders, itself and those before it.
 seen=
-for name in memory storage residence item_range sources part_of_piece zipped_sources pushed_items results resident_memory run_record report_json report_text run_trace context computing print_line rearrangement global_values stage_output part_layout sink collector elements_sink \
-  tabulate_sink item_list fold_sinks write_sink sinks chunk_geometry chunk_group backend chunk_layout streams stage_input feeding_stage feed windows_feed map_accum_feed feeds \
-  stage_log stage_results item_results piece_results stage_pieces stage stage_reader read_sizes chunks_ahead plan_run item_stream pushed_plan execute; do
+for name in plan_run item_stream pushed_plan execute; do
   seen+=${seen:+|}$name
-  wrong=$(grep -HnE '^#include "run/' src/run/"$name".h src/run/"$name".cpp 2>/dev/null | grep -vE "\"run/($seen)\.h\"" || true)
-  [ -z "$wrong" ] || { printf 'src/run/%s may not include:\n%s\n' "$name" "$wrong" >&2; status=1; }
+  allow "src/run/$name" "$standard|$tools|$ours|\"($execution)/|\"run/([a-z]+/[a-z_]+|$seen)\.h\"" src/run/$name.h src/run/$name.cpp
+  refuse "src/run/$name" '"run/backends/' src/run/$name.h src/run/$name.cpp
 done
 for file in src/run/*.h src/run/*.cpp; do
   [[ $(basename "${file%.*}") =~ ^($seen)$ ]] || { echo "$file is not in the list of scripts/check-layers.sh" >&2; status=1; }
 done
-allow "the spine" "$standard|$tools|$ours|\"[a-z]+/[a-z_]+\.h\"|\"[a-z_]+\.h\"|\"run/backends/choose\.h\"" \
+# What computes comes last: it runs bodies of loops, and sees all but the rest of those files.
+allow "src/run/backends" "$standard|$tools|$ours|\"($execution|cpu|cuda|device|system)/|\"run/([a-z]+/[a-z_]+|plan_run)\.h\"" \
+  src/run/backends/*.h src/run/backends/*.cpp
+allow "the spine" "$standard|$tools|$ours|\"([a-z]+/|io/[a-z]+/|run/($folders_of_run)/)?[a-z_]+\.h\"|\"run/backends/choose\.h\"" \
   $(ls src/*.h src/*.cpp)
 refuse "the spine" '"(cpu|cuda|device)/' $(ls src/*.h src/*.cpp | grep -v '/doctor\.cpp$')
 allow "kernels/device" "$standard|$ours|\"(device|system)/|<(cub|cuda|thrust)/|<cuda_runtime_api\.h>" \

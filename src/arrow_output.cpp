@@ -15,7 +15,7 @@
 
 #include <fmt/format.h>
 
-#include "io/arrow_export.h"
+#include "io/arrow/arrow_export.h"
 
 /// A sequence as an Arrow stream: a thread computes it and hands its chunks over.
 namespace anabranch::io::detail {

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <utility>
 
-#include "run/resident_memory.h"
+#include "run/memory/resident_memory.h"
 #include "scheduler/cgroup.h"
 #include "scheduler/threads.h"
 

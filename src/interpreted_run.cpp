@@ -4,9 +4,9 @@
 #include <unordered_set>
 
 #include "ir/walk.h"
-#include "run/global_values.h"
-#include "run/print_line.h"
-#include "run/results.h"
+#include "run/context/global_values.h"
+#include "run/context/results.h"
+#include "run/record/print_line.h"
 
 namespace anabranch {
 

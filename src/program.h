@@ -9,7 +9,7 @@
 
 #include "compile.h"
 #include "run/backends/choose.h"
-#include "run/context.h"
+#include "run/context/context.h"
 #include "scheduler/executor.h"
 
 /// A compiled program, and what is kept of it from run to run.

@@ -8,8 +8,8 @@
 
 #include "page/page.h"
 #include "program.h"
-#include "run/run_record.h"
-#include "run/run_trace.h"
+#include "run/record/run_record.h"
+#include "run/record/run_trace.h"
 
 /// What is kept of a run while it goes on, and told when it ends, however it ends.
 namespace anabranch::detail {

@@ -8,7 +8,7 @@
 #include "front/handle.h"
 #include "ir/run_error.h"
 #include "run/backends/device_run.h"
-#include "run/global_values.h"
+#include "run/context/global_values.h"
 
 namespace anabranch::bench {
 namespace {

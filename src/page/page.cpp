@@ -5,7 +5,7 @@
 #include <anabranch/error.h>
 #include <anabranch/run_report.h>
 
-#include "io/file.h"
+#include "io/base/file.h"
 #include "page/assets.h"
 
 namespace anabranch {

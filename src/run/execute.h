@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "run/backend.h"
-#include "run/context.h"
+#include "run/chunks/backend.h"
+#include "run/context/context.h"
 
 /// A plan, executed.
 namespace anabranch::runtime {

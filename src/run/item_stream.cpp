@@ -1,7 +1,7 @@
 #include "run/item_stream.h"
 
-#include "run/chunks_ahead.h"
 #include "run/plan_run.h"
+#include "run/stages/chunks_ahead.h"
 
 namespace anabranch::runtime {
 

@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "run/backend.h"
-#include "run/context.h"
+#include "run/chunks/backend.h"
+#include "run/context/context.h"
 
 /// A plan whose last stage is streamed out.
 namespace anabranch::runtime {

@@ -12,8 +12,8 @@
 
 #include "ir/cancelled.h"
 #include "ir/run_error.h"
-#include "run/rearrangement.h"
-#include "run/stage.h"
+#include "run/context/rearrangement.h"
+#include "run/stages/stage.h"
 #include "scheduler/threads.h"
 
 namespace anabranch::runtime {

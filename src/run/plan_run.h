@@ -3,9 +3,9 @@
 #include <span>
 #include <vector>
 
-#include "run/backend.h"
-#include "run/context.h"
-#include "run/global_values.h"
+#include "run/chunks/backend.h"
+#include "run/context/context.h"
+#include "run/context/global_values.h"
 
 /// The order of a run: steps of the global group, stages, loops and branches.
 namespace anabranch::runtime {

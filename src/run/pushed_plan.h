@@ -4,9 +4,9 @@
 #include <memory>
 #include <vector>
 
-#include "run/backend.h"
-#include "run/context.h"
-#include "run/item_results.h"
+#include "run/chunks/backend.h"
+#include "run/context/context.h"
+#include "run/stages/item_results.h"
 
 /// A plan that is driven by what is pushed into it.
 namespace anabranch::runtime {

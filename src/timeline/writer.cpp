@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "io/file.h"
+#include "io/base/file.h"
 
 namespace anabranch::timeline {
 

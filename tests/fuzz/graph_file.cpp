@@ -4,7 +4,7 @@
 #include <anabranch/error.h>
 #include <anabranch/io.h>
 
-#include "io/graph.h"
+#include "io/sparse/graph.h"
 
 /// libFuzzer: bytes as a graph: the first one chooses kind and options, the others are the file. Whatever they are, the file
 /// is refused with one of our errors, or all links lie inside the graph and leave it as often as is said.

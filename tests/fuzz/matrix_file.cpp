@@ -5,7 +5,7 @@
 #include <anabranch/error.h>
 #include <anabranch/io.h>
 
-#include "io/csr_layout.h"
+#include "io/sparse/csr_layout.h"
 
 /// libFuzzer: bytes as a sparse matrix file (.npz or Matrix Market). Whatever they are, the file is refused
 /// with one of our errors, or all of its entries lie inside the matrix.

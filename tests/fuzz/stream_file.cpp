@@ -5,10 +5,10 @@
 #include <anabranch/error.h>
 #include <anabranch/io.h>
 
-#include "io/audio_source.h"
-#include "io/npy_rows.h"
-#include "io/ragged_files.h"
-#include "io/text_source.h"
+#include "io/audio/audio_source.h"
+#include "io/npy/npy_rows.h"
+#include "io/ragged/ragged_files.h"
+#include "io/text/text_source.h"
 
 /// libFuzzer: bytes as a file whose items are streamed; the first one says of which kind. Whatever they are, the file is
 /// refused with one of our errors, or all of its items can be read, and lie where their chunk says.

@@ -9,7 +9,7 @@
 
 #include <anabranch/io.h>
 
-#include "io/audio_source.h"
+#include "io/audio/audio_source.h"
 #include "items.h"
 #include "matrix_files.h"
 #include "mutations.h"

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "io/buffer_pool.h"
+#include "io/base/buffer_pool.h"
 
 using anabranch::io::detail::BufferPool;
 

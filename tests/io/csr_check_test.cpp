@@ -4,7 +4,7 @@
 #include <limits>
 #include <vector>
 
-#include "io/csr_check.h"
+#include "io/base/csr_check.h"
 
 using namespace anabranch::io::detail;
 

@@ -11,8 +11,8 @@
 
 #include <anabranch/io.h>
 
-#include "io/framing.h"
-#include "io/system.h"
+#include "io/base/system.h"
+#include "io/descriptor/framing.h"
 #include "items.h"
 #include "matrix_files.h"
 

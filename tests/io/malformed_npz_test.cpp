@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "io/csr_layout.h"
+#include "io/sparse/csr_layout.h"
 #include "matrix_files.h"
 #include "mutations.h"
 

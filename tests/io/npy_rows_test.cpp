@@ -5,7 +5,7 @@
 
 #include <anabranch/io.h>
 
-#include "io/npy_rows.h"
+#include "io/npy/npy_rows.h"
 #include "items.h"
 #include "matrix_files.h"
 #include "mutations.h"

@@ -8,8 +8,8 @@
 
 #include <anabranch/io.h>
 
-#include "io/file.h"
-#include "io/zip.h"
+#include "io/base/file.h"
+#include "io/base/zip.h"
 #include "matrix_files.h"
 
 using namespace anabranch;

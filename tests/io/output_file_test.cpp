@@ -13,8 +13,8 @@
 
 #include <anabranch/io.h>
 
-#include "io/file.h"
-#include "io/system.h"
+#include "io/base/file.h"
+#include "io/base/system.h"
 #include "matrix_files.h"
 
 using namespace anabranch;

@@ -6,7 +6,7 @@
 
 #include <anabranch/io.h>
 
-#include "io/ragged_files.h"
+#include "io/ragged/ragged_files.h"
 #include "items.h"
 #include "matrix_files.h"
 #include "mutations.h"

@@ -12,7 +12,7 @@
 
 #include <anabranch/io.h>
 
-#include "io/system.h"
+#include "io/base/system.h"
 #include "matrix_files.h"
 
 using namespace anabranch;

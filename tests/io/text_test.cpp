@@ -7,8 +7,8 @@
 
 #include <anabranch/io.h>
 
-#include "io/text_scan.h"
-#include "io/text_source.h"
+#include "io/text/text_scan.h"
+#include "io/text/text_source.h"
 #include "items.h"
 #include "matrix_files.h"
 

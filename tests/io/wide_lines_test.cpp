@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "io/text_scan.h"
-#include "io/wide_lines.h"
+#include "io/text/text_scan.h"
+#include "io/text/wide_lines.h"
 
 // Blocks of lines are cut and packed 64 bytes at a time, by vectors that not every processor has, or without: line ends and CRs
 // at all places of the 64, in both ways beside what a loop over bytes says.

@@ -8,8 +8,8 @@
 
 #include <anabranch/error.h>
 
+#include "io/base/system.h"
 #include "io/matrix_files.h"
-#include "io/system.h"
 #include "support/catch.h"
 #include "support/trace_file.h"
 

@@ -1,4 +1,4 @@
-// The interface of a back end (src/run/backend.h), driven by back ends that are made up: whatever completes when,
+// The interface of a back end (src/run/chunks/backend.h), driven by back ends that are made up: whatever completes when,
 // refuses what and commits in how many parts, results are the interpreter's bits, in the order of the stream.
 
 #include <anabranch/anabranch.h>

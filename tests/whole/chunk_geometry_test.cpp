@@ -1,8 +1,8 @@
-// The shape of a chunk (src/run/chunk_geometry.h).
+// The shape of a chunk (src/run/chunks/chunk_geometry.h).
 
 #include <anabranch/anabranch.h>
 
-#include "run/chunk_geometry.h"
+#include "run/chunks/chunk_geometry.h"
 
 #include "compile.h"
 #include "front/handle.h"

@@ -7,7 +7,7 @@
 #include "made_up_backends.h"
 
 #include "front/handle.h"
-#include "run/sinks.h"
+#include "run/sinks/sinks.h"
 #include "support/catch.h"
 #include "support/host_arrays.h"
 

@@ -14,7 +14,7 @@
 #include <anabranch/anabranch.h>
 #include <anabranch/io.h>
 
-#include "io/system.h"
+#include "io/base/system.h"
 #include "support/catch.h"
 #include "support/files.h"
 

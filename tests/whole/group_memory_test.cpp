@@ -7,8 +7,8 @@
 #include <anabranch/anabranch.h>
 
 #include "compiled_run.h"
-#include "run/memory.h"
-#include "run/resident_memory.h"
+#include "run/memory/memory.h"
+#include "run/memory/resident_memory.h"
 #include "support/catch.h"
 
 namespace anabranch::testing {

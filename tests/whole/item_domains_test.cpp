@@ -2,7 +2,7 @@
 // are those of the domain that an array belongs to. The group is made by hand: no operation chooses items yet.
 
 #include "ir/make.h"
-#include "run/chunk_geometry.h"
+#include "run/chunks/chunk_geometry.h"
 #include "support/catch.h"
 #include "support/host_arrays.h"
 

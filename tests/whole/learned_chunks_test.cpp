@@ -4,7 +4,7 @@
 
 #include <anabranch/anabranch.h>
 
-#include "run/context.h"
+#include "run/context/context.h"
 #include "scheduler/controller.h"
 #include "support/catch.h"
 #include "support/own_kernel_cache.h"

@@ -7,7 +7,7 @@
 #include "run/backends/choose.h"
 #include "run/execute.h"
 #include "run/item_stream.h"
-#include "run/run_record.h"
+#include "run/record/run_record.h"
 
 namespace anabranch::testing {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "compile.h"
-#include "run/backend.h"
+#include "run/chunks/backend.h"
 
 /// Back ends for tests of the interface, made of the CPU's.
 namespace anabranch::testing {

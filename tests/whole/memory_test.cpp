@@ -1,4 +1,4 @@
-#include "run/memory.h"
+#include "run/memory/memory.h"
 
 #include <unistd.h>
 
@@ -14,7 +14,7 @@
 #include <anabranch/anabranch.h>
 #include <anabranch/io.h>
 
-#include "run/storage.h"
+#include "run/memory/storage.h"
 #include "support/catch.h"
 
 // Memory of results and intermediate arrays: it grows, comes back, is used again, and stays within its bounds.

@@ -1,4 +1,4 @@
-// The contract of a sink (src/run/sink.h), driven by sinks that the library does not have: one that only counts, one
+// The contract of a sink (src/run/sinks/sink.h), driven by sinks that the library does not have: one that only counts, one
 // that carries a value from part to part, one that writes to a file.
 
 #include <anabranch/anabranch.h>
@@ -10,7 +10,7 @@
 
 #include "front/handle.h"
 #include "interp/interpret.h"
-#include "run/sinks.h"
+#include "run/sinks/sinks.h"
 #include "support/catch.h"
 #include "support/files.h"
 #include "support/host_arrays.h"

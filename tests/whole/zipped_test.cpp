@@ -10,8 +10,8 @@
 #include <anabranch/error.h>
 #include <anabranch/source.h>
 
-#include "run/sources.h"
-#include "run/zipped_sources.h"
+#include "run/sources/sources.h"
+#include "run/sources/zipped_sources.h"
 #include "support/catch.h"
 
 namespace anabranch::testing {

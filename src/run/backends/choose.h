@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "run/backend.h"
+#include "run/chunks/backend.h"
 
 /// Which back end computes a run: decided here and nowhere else. No other header of this folder is included outside of
 /// it.

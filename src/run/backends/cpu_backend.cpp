@@ -7,7 +7,7 @@
 #include "ir/cancelled.h"
 #include "run/backends/cpu_chunk.h"
 #include "run/backends/program_kernels.h"
-#include "run/run_trace.h"
+#include "run/record/run_trace.h"
 #include "scheduler/busy.h"
 #include "scheduler/clock.h"
 

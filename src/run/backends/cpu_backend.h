@@ -5,8 +5,8 @@
 #include <unordered_map>
 
 #include "cpu/compiler.h"
-#include "run/backend.h"
 #include "run/backends/stop_word.h"
+#include "run/chunks/backend.h"
 
 /// The CPU: kernels run on the threads of the run's executor, directly into the results.
 namespace anabranch::runtime {

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "run/backends/cpu_backend.h"
+#include "run/context/rearrangement.h"
 #include "run/plan_run.h"
-#include "run/rearrangement.h"
 
 namespace anabranch::runtime {
 

@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "run/backend.h"
-#include "run/chunk_group.h"
+#include "run/chunks/backend.h"
+#include "run/chunks/chunk_group.h"
 
 /// Chunks on the CPU.
 namespace anabranch::runtime {

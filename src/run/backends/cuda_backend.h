@@ -2,8 +2,8 @@
 
 #include <memory>
 
-#include "run/backend.h"
 #include "run/backends/device_run.h"
+#include "run/chunks/backend.h"
 
 /// One GPU: chunks go there and come back, several at a time.
 namespace anabranch::runtime {

@@ -8,9 +8,9 @@
 
 #include "ir/offsets.h"
 #include "kernel/component_use.h"
-#include "run/item_range.h"
+#include "run/context/rearrangement.h"
 #include "run/plan_run.h"
-#include "run/rearrangement.h"
+#include "run/sources/item_range.h"
 
 namespace anabranch::runtime {
 

@@ -4,10 +4,10 @@
 #include <optional>
 #include <vector>
 
-#include "run/backend.h"
 #include "run/backends/device_run.h"
 #include "run/backends/device_staging.h"
-#include "run/chunk_group.h"
+#include "run/chunks/backend.h"
+#include "run/chunks/chunk_group.h"
 
 /// Chunks on a GPU.
 namespace anabranch::runtime {

@@ -5,7 +5,7 @@
 
 #include "cuda/device.h"
 #include "plan/plan.h"
-#include "run/rearrangement.h"
+#include "run/context/rearrangement.h"
 
 /// Rearrangements of a plan, on device memory.
 namespace anabranch::runtime {

@@ -17,10 +17,10 @@
 #include "run/backends/device_rearrangement.h"
 #include "run/backends/device_trace.h"
 #include "run/backends/stop_word.h"
-#include "run/global_values.h"
-#include "run/residence.h"
-#include "run/results.h"
-#include "run/run_trace.h"
+#include "run/context/global_values.h"
+#include "run/context/results.h"
+#include "run/memory/residence.h"
+#include "run/record/run_trace.h"
 #include "scheduler/budget.h"
 
 /// A run on a GPU: what its steps and chunks share.

@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
-#include "run/backend.h"
 #include "run/backends/device_chunk.h"
+#include "run/chunks/backend.h"
 
 /// The chunks of one stage on a GPU.
 namespace anabranch::runtime {

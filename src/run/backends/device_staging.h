@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cuda/device.h"
-#include "run/context.h"
+#include "run/context/context.h"
 
 /// Page-locked memory through which a chunk is copied to the GPU and its results back.
 namespace anabranch::runtime {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "cuda/device.h"
-#include "run/run_trace.h"
+#include "run/record/run_trace.h"
 #include "timeline/overlap.h"
 
 /// When the GPU did what: rows of a run's timeline, and how much copies and kernels overlapped.

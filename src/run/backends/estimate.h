@@ -5,7 +5,7 @@
 
 #include "cuda/device.h"
 #include "plan/plan.h"
-#include "run/results.h"
+#include "run/context/results.h"
 
 /// What a run costs, as far as that shows before it begins: for Backend::automatic.
 namespace anabranch::runtime {

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "run/backend.h"
+#include "run/chunks/backend.h"
 
 /// Two back ends that share the chunks of a stage.
 namespace anabranch::runtime {

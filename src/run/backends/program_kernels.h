@@ -8,7 +8,7 @@
 
 #include "run/backends/cpu_backend.h"
 #include "run/backends/device_run.h"
-#include "run/run_trace.h"
+#include "run/record/run_trace.h"
 
 /// The kernels of one program, compiled for the back ends that its runs ask for, and kept from run to run.
 namespace anabranch::runtime {

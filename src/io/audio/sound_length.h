@@ -1,0 +1,13 @@
+#pragma once
+
+#include "io/base/file.h"
+
+/// Whether an audio file has all of its samples. Of one that is cut off libsndfile reads what is there.
+namespace anabranch::io::detail {
+
+/// DataError where the file ends before its samples do, by the sizes that stand in it: WAV (RIFF, RIFX, RF64), W64, AIFF, CAF, SVX,
+/// AU, VOC and NIST. Of others libsndfile sees it itself, as of FLAC, or nobody does. What is malformed otherwise is left to
+/// libsndfile, and a length that whoever wrote into a pipe did not know may be any.
+void check_sound_length(const ReadFile& file);
+
+}  // namespace anabranch::io::detail

@@ -1,0 +1,297 @@
+#include "io/sparse/graph.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <optional>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include <anabranch/error.h>
+
+#include <fmt/format.h>
+
+#include "io/base/counted.h"
+#include "io/base/lower_case.h"
+#include "io/ragged/ragged_stream.h"
+#include "io/sparse/chunk_entries.h"
+#include "io/sparse/csr_layout.h"
+#include "io/sparse/edge_list.h"
+#include "io/sparse/entry_sorter.h"
+#include "io/sparse/market_entries.h"
+#include "io/sparse/matrix_market.h"
+#include "io/sparse/sorted_rows.h"
+#include "io/sparse/transposed.h"
+
+/// Graphs from files of all kinds, turned around.
+namespace anabranch::io {
+
+const char* name_of(GraphFormat format) {
+  switch (format) {
+    case GraphFormat::by_content:
+      return "by content";
+    case GraphFormat::npz:
+      return "npz";
+    case GraphFormat::matrix_market:
+      return "Matrix Market";
+    case GraphFormat::edge_text:
+      return "edge list (text)";
+    case GraphFormat::edge_int32:
+      return "edge list (int32)";
+    case GraphFormat::edge_int64:
+      return "edge list (int64)";
+  }
+  return "?";
+}
+
+namespace detail {
+
+namespace {
+
+GraphFormat format_of(const ReadFile& file) {
+  char start[14] = {};
+  file.read(0, start, std::min<std::int64_t>(file.size(), sizeof start));
+  if (std::memcmp(start, "PK", 2) == 0) return GraphFormat::npz;
+  if (std::memcmp(start, "%%MatrixMarket", sizeof start) == 0) return GraphFormat::matrix_market;
+  const std::string name = lower_case(file.name());
+  if (name.ends_with(".i32")) return GraphFormat::edge_int32;
+  if (name.ends_with(".i64")) return GraphFormat::edge_int64;
+  return GraphFormat::edge_text;
+}
+
+void check_square(const std::string& name, const CsrHeader& header) {
+  if (header.rows != header.cols)
+    throw DataError(fmt::format("{}: a matrix of {} x {} is no graph, whose nodes are both rows and columns",
+                                name, header.rows, header.cols));
+}
+
+/// As the file counts.
+std::int64_t number_of_first_node(const GraphHeader& header, const GraphOptions& options) {
+  if (header.format == GraphFormat::npz) return 0;
+  return header.format == GraphFormat::matrix_market ? 1 : options.first_node;
+}
+
+/// DataError unless it is finite and not negative; `base`: from where the file counts.
+void check_weight(const std::string& name, double weight, std::int64_t from, std::int64_t to,
+                  std::int64_t base) {
+  if (!(weight >= 0) || std::isinf(weight))
+    throw DataError(fmt::format("{}: entry ({}, {}) is {}: a weight is a finite number from 0 on", name,
+                                from + base, to + base, weight));
+}
+
+void check_entries(const ReadFile& file, const GraphHeader& header, std::int64_t entries) {
+  if (entries != header.entries)
+    throw DataError(fmt::format("{}: there {} {}, and there were {} before: the file has changed",
+                                file.name(), entries == 1 ? "is" : "are", counted(entries, "link"),
+                                header.entries));
+}
+
+/// What links are sorted in was measured by the header: a file of more nodes than that would be written beyond it.
+void check_nodes(const ReadFile& file, const GraphHeader& header, std::int64_t nodes) {
+  if (nodes != header.nodes)
+    throw DataError(fmt::format("{}: there {} {}, and there were {} before: the file has changed",
+                                file.name(), nodes == 1 ? "is" : "are", counted(nodes, "node"),
+                                header.nodes));
+}
+
+/// N: of numbers of nodes.
+template <class N>
+struct WithoutWeights {
+  using E = Link<N>;
+  static constexpr bool weighted = false;
+  static E entry(N from, N to, double) { return {to, from}; }
+  static double weight(const E&) { return 1; }
+};
+template <class N>
+struct WithWeights {
+  using E = Entry<N>;
+  static constexpr bool weighted = true;
+  static E entry(N from, N to, double weight) { return {to, from, weight}; }
+  static double weight(const E& e) { return e.value; }
+};
+
+/// The links of a file, one by one, in order: add(from, to, weight).
+template <class N, bool weighted, class Add>
+void each_link(const std::shared_ptr<const ReadFile>& file, const GraphHeader& header,
+               const GraphOptions& options, Add add) {
+  const std::string& name = file->name();
+  if (header.format == GraphFormat::npz) {
+    CsrLayout matrix = open_npz(file);
+    check_square(name, matrix.header);
+    check_nodes(*file, header, matrix.header.rows);
+    check_entries(*file, header, matrix.header.nnz.value_or(0));
+    RaggedLayout layout = rows_of(std::move(matrix), anabranch::detail::scalar_type<N>, ScalarType::float64);
+    if (!weighted) layout.arrays.pop_back();
+    RaggedStream rows(std::move(layout), options.memory / 4);
+    SourceChunk chunk;
+    for (std::int64_t first = 0; rows.next({.bytes = 4 << 20}, chunk); first += chunk.items) {
+      const auto* columns = static_cast<const N*>(chunk.arrays[0].data[0].get());
+      const double* weights = weighted ? static_cast<const double*>(chunk.arrays[0].data[1].get()) : nullptr;
+      each_element(chunk, rows.info().arrays[0], first, [&](std::int64_t row, std::int64_t e) {
+        const double weight = weighted ? weights[e] : 1;
+        if (weighted) check_weight(name, weight, row, columns[e], 0);
+        add(static_cast<N>(row), columns[e], weight);
+      });
+    }
+  } else if (header.format == GraphFormat::matrix_market) {
+    const MatrixMarketHeader market = read_matrix_market_header(*file);
+    check_square(name, market.csr_header());
+    check_nodes(*file, header, market.rows);
+    check_entries(*file, header, market.most_stream_entries());
+    read_market_entries<N>(*file, market, options.memory, [&](std::span<const Entry<N>> entries) {
+      for (const Entry<N>& e : entries) {
+        if (weighted) check_weight(name, e.value, e.row, e.col, 1);
+        add(e.row, e.col, e.value);
+      }
+    });
+  } else {
+    std::int64_t entries = 0;
+    read_edges(*file, header.format, header.nodes, options, [&](std::span<const Edge> edges) {
+      entries += std::ssize(edges);
+      if (entries > header.entries) check_entries(*file, header, entries);
+      for (const Edge& e : edges) add(static_cast<N>(e.from), static_cast<N>(e.to), e.weight);
+    });
+    check_entries(*file, header, entries);
+  }
+}
+
+/// Where links lie while they are sorted, and afterwards, and how much memory all of it may take.
+struct Places {
+  bool sort_in_memory = false, keep_in_memory = false;
+  std::int64_t sorting = 0;  ///< for SortMemory
+};
+
+constexpr std::int64_t most_working_bytes = 256 << 20;
+
+/// `room`: for all of it; `sort_bytes`, `kept_bytes`: that links take.
+Places places_for(std::int64_t room, std::int64_t sort_bytes, std::int64_t kept_bytes) {
+  // Reading takes a quarter beside what SortMemory divides.
+  const auto working = [&](std::int64_t left) { return std::min(left, most_working_bytes); };
+  constexpr std::int64_t least = 8 << 20;
+  if (sort_bytes + kept_bytes + least <= room) return {true, true, working(room - sort_bytes - kept_bytes)};
+  if (kept_bytes + least <= room) return {false, true, room - kept_bytes};
+  return {false, false, room};
+}
+
+template <class Kind>
+InLinks turned_around(const std::shared_ptr<const ReadFile>& file, const GraphHeader& header,
+                      const GraphOptions& options) {
+  using E = typename Kind::E;
+  using N = typename E::Index;
+  const std::int64_t n = header.nodes;
+  RowTypes types{header.entries > INT32_MAX ? ScalarType::int64 : ScalarType::int32, header.node, {}};
+  if (Kind::weighted) types.value = ScalarType::float64;
+  const std::int64_t entry_bytes = sizeof(E);
+  const auto kept_entry = static_cast<std::int64_t>(sizeof(N) + (Kind::weighted ? sizeof(double) : 0));
+  const std::int64_t kept_bytes =
+      header.entries * kept_entry + (n + 1) * static_cast<std::int64_t>(size_of(types.offset));
+  const std::int64_t leaving_bytes = n * std::int64_t{sizeof(double)};
+  if (leaving_bytes >= options.memory)
+    throw ResourceError(fmt::format(
+        "{}: {} {} {} bytes for how many links leave each, more than the {} bytes of memory given",
+        file->name(), counted(n, "node"), n == 1 ? "needs" : "need", leaving_bytes, options.memory));
+  const Places places = places_for(options.memory - leaving_bytes, header.entries * entry_bytes, kept_bytes);
+
+  InLinks out{.name = file->name(), .header = header, .leaving = Vector<double>(n)};
+  out.in_memory = places.keep_in_memory;
+  out.held_bytes = leaving_bytes + (places.keep_in_memory ? kept_bytes : 0);
+
+  std::shared_ptr<File> spool;
+  if (!places.sort_in_memory) {
+    spool = File::spool(options.spool_dir, file->name() + " (spool file)");
+    check_spool_space(*spool, options.spool_dir, file->name(), n, header.entries, sizeof(E), types);
+  }
+  std::optional<BlockStore> store;
+  spool ? store.emplace(spool) : store.emplace();
+  SortedRows rows(places.keep_in_memory ? nullptr : &options.spool_dir, file->name(), types, n,
+                  header.entries);
+  EntrySorter<E> sorter(*store, {0, std::max<std::int64_t>(n, 1), 0, std::max<std::int64_t>(n, 1)},
+                        header.entries, SortMemory(places.sorting));
+  GraphOptions reading = options;
+  reading.memory = places.sorting;
+  each_link<N, Kind::weighted>(
+      file, header, reading, [&](N from, N to, double weight) { sorter.add(Kind::entry(from, to, weight)); });
+  double* const leaving = out.leaving.mutable_data();
+  sorter.finish([&](std::span<const E> links) {
+    for (const E& e : links) leaving[e.col] += Kind::weight(e);
+    rows.append(links);
+  });
+  rows.finish();
+  // A rank is divided by it.
+  const auto is_out_of_range = [](double sum) {
+    return std::isinf(sum) || (sum > 0 && sum < std::numeric_limits<double>::min());
+  };
+  for (std::int64_t v = 0; v < n; ++v)
+    if (is_out_of_range(leaving[v]))
+      throw DataError(fmt::format(
+          "{}: the weights of the links that leave node {} have the sum {}, {} the range of a double",
+          file->name(), v + number_of_first_node(header, options), leaving[v],
+          std::isinf(leaving[v]) ? "beyond" : "which is too small for"));
+  out.links = rows.entries();
+  out.rows = rows.source(options.memory - leaving_bytes);
+  return out;
+}
+
+}  // namespace
+
+GraphHeader inspect_graph(const std::shared_ptr<const ReadFile>& file, const GraphOptions& options) {
+  const std::string& name = file->name();
+  GraphHeader out;
+  out.format = options.format == GraphFormat::by_content ? format_of(*file) : options.format;
+  if (out.format == GraphFormat::npz) {
+    const CsrHeader header = open_npz(file).header;
+    check_square(name, header);
+    if (options.weighted && header.value != ScalarType::float64 && header.value != ScalarType::float32)
+      throw DataError(fmt::format("{}: values of type {}; weights are float or double", name,
+                                  anabranch::name_of(header.value)));
+    out.nodes = header.rows;
+    out.entries = header.entries;
+  } else if (out.format == GraphFormat::matrix_market) {
+    const MatrixMarketHeader market = read_matrix_market_header(*file);
+    check_square(name, market.csr_header());
+    out.nodes = market.rows;
+    out.entries = market.most_stream_entries();
+  } else {
+    if (options.weighted && out.format != GraphFormat::edge_text)
+      throw DataError(fmt::format("{}: pairs of numbers have no weights; lines of text have them", name));
+    std::int64_t last = -1;
+    read_edges(*file, out.format, options.nodes > 0 ? options.nodes : most_rows, options,
+               [&](std::span<const Edge> edges) {
+                 for (const Edge& e : edges) last = std::max({last, e.from, e.to});
+                 out.entries += std::ssize(edges);
+               });
+    out.nodes = options.nodes > 0 ? options.nodes : last + 1;
+    if (out.nodes == 0)
+      throw DataError(name + ": there is no link in it, which would say what nodes there are");
+  }
+  out.node = out.nodes > INT32_MAX ? ScalarType::int64 : ScalarType::int32;
+  return out;
+}
+
+InLinks open_in_links(const std::shared_ptr<const ReadFile>& file, const GraphHeader& header,
+                      const GraphOptions& options) {
+  const auto turn = [&]<class N>(std::type_identity<N>) {
+    return options.weighted ? turned_around<WithWeights<N>>(file, header, options)
+                            : turned_around<WithoutWeights<N>>(file, header, options);
+  };
+  return header.node == ScalarType::int64 ? turn(std::type_identity<std::int64_t>{})
+                                          : turn(std::type_identity<std::int32_t>{});
+}
+
+}  // namespace detail
+
+GraphFormat find_graph_format(const std::string& path) {
+  return detail::format_of(*detail::File::open(path));
+}
+
+GraphHeader inspect_graph(const std::string& path, const GraphOptions& options) {
+  return detail::inspect_graph(detail::File::open(path), options);
+}
+
+InLinks open_in_links(const std::string& path, const GraphHeader& header, const GraphOptions& options) {
+  return detail::open_in_links(detail::File::open(path), header, options);
+}
+
+}  // namespace anabranch::io

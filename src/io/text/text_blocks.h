@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "io/base/file.h"
+
+/// Text of one record a line, in blocks that can be parsed apart from each other.
+namespace anabranch::io::detail {
+
+struct TextBlock {
+  std::string text;  ///< whole lines; every line, also the last, ends with '\n'
+};
+
+/// Cuts the text from byte `begin` on into blocks of whole lines, about `bytes` long.
+class TextBlocks {
+ public:
+  TextBlocks(const ReadFile& file, std::int64_t begin, std::int64_t bytes)
+      : file_(file), at_(begin), bytes_(bytes) {}
+  /// False at the end of the file. DataError if a line is longer than a block.
+  bool next(TextBlock& block);
+
+ private:
+  const ReadFile& file_;
+  std::int64_t at_;
+  std::int64_t bytes_;
+  std::string carry_;
+};
+
+/// How many threads parse.
+int reading_threads();
+/// How long a block is where all threads together may hold a quarter of `memory`: a block, and what is parsed of it, which
+/// takes up to 8 times as much.
+std::int64_t text_block_bytes(std::int64_t memory, int threads);
+
+/// Reads one line after the other. Relies on the block's last character being '\n': no other end test needed.
+class LineParser {
+ public:
+  explicit LineParser(const TextBlock& block) : at_(block.text.data()), end_(at_ + block.text.size()) {}
+
+  bool done() const { return at_ == end_; }
+  void skip_space() {
+    while (*at_ == ' ' || *at_ == '\t' || *at_ == '\r') ++at_;
+  }
+  bool end_of_line() {
+    skip_space();
+    if (*at_ != '\n') return false;
+    ++at_;
+    return true;
+  }
+  /// The next character, which is not taken.
+  char peek() const { return *at_; }
+  /// What is left of the line, which is not taken.
+  std::string_view rest_of_line() const {
+    const char* end = at_;
+    while (*end != '\n') ++end;
+    return {at_, static_cast<std::size_t>(end - at_)};
+  }
+  void skip_line() {
+    while (*at_ != '\n') ++at_;
+    ++at_;
+  }
+  /// A number without sign; -1 if there is none. More than 18 digits give a number beyond every dimension.
+  std::int64_t index() {
+    skip_space();
+    const char* begin = at_;
+    std::int64_t value = 0;
+    unsigned digit;
+    while ((digit = static_cast<unsigned>(*at_) - '0') < 10) {
+      value = at_ - begin < 18 ? value * 10 + digit : INT64_MAX;
+      ++at_;
+    }
+    return at_ == begin ? -1 : value;
+  }
+  /// Null, or why there is no real number: decimal, rounded to the nearest double; inf or infinity; nan.
+  const char* real(double& value);
+  /// Null, or why there is no integer that a double holds.
+  const char* integer(double& value, bool may_be_negative);
+  bool separated() const { return *at_ == ' ' || *at_ == '\t'; }
+
+ private:
+  const char* at_;
+  const char* end_;
+};
+
+}  // namespace anabranch::io::detail

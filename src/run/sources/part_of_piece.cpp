@@ -1,0 +1,91 @@
+#include "run/sources/part_of_piece.h"
+
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "run/sources/sources.h"
+
+namespace anabranch::runtime {
+
+class PartOfPiece::Piece {
+ public:
+  Piece(std::unique_ptr<SourcePiece> piece, const SourceInfo& info)
+      : piece_(std::move(piece)), info_(info), items_(piece_->items()) {}
+
+  const SourcePiece& given() const { return *piece_; }
+  std::int64_t items() const { return items_; }
+  std::int64_t bytes_read() const { return bytes_read_; }
+
+  SourceChunk read(std::int64_t begin, std::int64_t end) {
+    if (begin == 0 && end == items_) return read_all();  // by its only part
+    const std::lock_guard lock(mutex_);
+    if (failure_) std::rethrow_exception(failure_);
+    if (chunk_.items == 0) {
+      try {
+        chunk_ = read_all();
+      } catch (...) {
+        failure_ = std::current_exception();
+        throw;
+      }
+      bytes_read_ = chunk_.bytes;
+    }
+    SourceChunk part = slice(chunk_, info_.arrays, begin, end);
+    part.bytes = chunk_.bytes;
+    return part;
+  }
+  void complete(std::int64_t end) {
+    if (end == items_) piece_->complete();
+  }
+
+ private:
+  SourceChunk read_all() {
+    SourceChunk chunk;
+    piece_->read(chunk);
+    if (chunk.items != items_) raise_wrong_items(info_, chunk.items, items_);
+    check_chunk(info_, chunk);
+    return chunk;
+  }
+
+  std::unique_ptr<SourcePiece> piece_;
+  const SourceInfo& info_;
+  const std::int64_t items_;
+  std::mutex mutex_;
+  SourceChunk chunk_;  ///< where a part has read it
+  std::atomic<std::int64_t> bytes_read_ = 0;
+  std::exception_ptr failure_;
+};
+
+PartOfPiece::PartOfPiece(std::shared_ptr<Piece> piece, std::int64_t begin, std::int64_t end)
+    : piece_(std::move(piece)), begin_(begin), end_(end) {}
+
+PartOfPiece::PartOfPiece(std::unique_ptr<SourcePiece> piece, const SourceInfo& info)
+    : piece_(std::make_shared<Piece>(std::move(piece), info)), begin_(0), end_(piece_->items()) {
+  const SourcePiece& given = piece_->given();
+  if (given.work() < 0 || given.bytes() < 0)
+    throw RunError(fmt::format("source {}: a piece of {} elements and {} bytes", info.name, given.work(),
+                               given.bytes()));
+}
+
+std::int64_t PartOfPiece::work() const {
+  const std::int64_t work = piece_->given().work();
+  if (items() == piece_->items()) return work;
+  return static_cast<std::int64_t>(static_cast<double>(work) / static_cast<double>(piece_->items()) *
+                                   static_cast<double>(items()));
+}
+
+std::int64_t PartOfPiece::bytes() const { return piece_->given().bytes(); }
+std::int64_t PartOfPiece::bytes_read() const { return piece_->bytes_read(); }
+
+PartOfPiece PartOfPiece::take_off(std::int64_t items) {
+  const std::int64_t begin = std::exchange(begin_, begin_ + items);
+  return {piece_, begin, begin_};
+}
+
+SourceChunk PartOfPiece::read() const { return piece_->read(begin_, end_); }
+void PartOfPiece::complete() const { piece_->complete(end_); }
+
+}  // namespace anabranch::runtime

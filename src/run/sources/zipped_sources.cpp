@@ -1,0 +1,321 @@
+#include "run/sources/zipped_sources.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "run/sources/item_range.h"
+#include "run/sources/sources.h"
+
+namespace anabranch::runtime {
+
+namespace {
+
+/// Of the largest array of an item; 0: nothing is known of them.
+double likely_elements_of_item(const SourceInfo& info) {
+  const double items = static_cast<double>(info.items.value_or(0));
+  double likely = items > 0 ? static_cast<double>(info.work.value_or(0)) / items : 0.0;
+  for (const ArrayInfo& array : info.arrays)
+    if (array.regular()) likely = std::max(likely, static_cast<double>(size_of_item(array)));
+  return likely;
+}
+
+/// Where the pieces of a source end, counted in items.
+std::vector<std::int64_t> ends_of(const std::vector<PartOfPiece>& pieces) {
+  std::vector<std::int64_t> ends;
+  std::int64_t end = 0;
+  for (const PartOfPiece& piece : pieces) ends.push_back(end += piece.items());
+  return ends;
+}
+
+}  // namespace
+
+ZippedPiece::ZippedPiece(const std::vector<std::shared_ptr<SourceBase>>& sources, Pieces pieces,
+                         std::int64_t first, std::int64_t items)
+    : sources_(sources), pieces_(std::move(pieces)), first_(first), items_(items) {
+  for (const auto& of_source : pieces_)
+    for (const PartOfPiece& piece : of_source) {
+      work_ += piece.work();
+      bytes_ += piece.bytes();
+    }
+}
+
+std::vector<std::vector<SourceChunk>> ZippedPiece::read() {
+  std::vector<std::vector<SourceChunk>> chunks(pieces_.size());
+  std::vector<std::vector<std::int64_t>> ends;
+  for (std::size_t s = 0; s < pieces_.size(); ++s) {
+    for (const PartOfPiece& piece : pieces_[s]) chunks[s].push_back(piece.read());
+    ends.push_back(ends_of(pieces_[s]));
+  }
+  std::vector<std::vector<SourceChunk>> parts;
+  std::vector<std::size_t> at(pieces_.size(), 0);  // per source: the piece that the next part lies in
+  for (std::int64_t begin = 0; begin < items_;) {
+    std::int64_t end = items_;
+    for (std::size_t s = 0; s < at.size(); ++s) end = std::min(end, ends[s][at[s]]);
+    std::vector<SourceChunk>& part = parts.emplace_back();
+    for (std::size_t s = 0; s < at.size(); ++s) {
+      SourceChunk& chunk = chunks[s][at[s]];
+      const std::int64_t here = ends[s][at[s]] - chunk.items;
+      const bool whole = here == begin && ends[s][at[s]] == end;
+      part.push_back(whole ? std::move(chunk)
+                           : slice(chunk, sources_[s]->info().arrays, begin - here, end - here));
+      part.back().first = first_ + begin;
+    }
+    for (std::size_t s = 0; s < at.size(); ++s) at[s] += ends[s][at[s]] == end;
+    begin = end;
+  }
+  return parts;
+}
+
+void ZippedPiece::complete() {
+  for (const auto& of_source : pieces_)
+    for (const PartOfPiece& piece : of_source) piece.complete();
+}
+
+ZippedSources::ZippedSources(std::vector<std::shared_ptr<SourceBase>> sources, std::int64_t most)
+    : sources_(std::move(sources)),
+      read_(sources_.size()),
+      bytes_of_item_(sources_.size(), -1.0),
+      most_(most) {}
+
+/// What has been read beyond the last item is given back.
+bool ZippedSources::end() {
+  over_ = true;
+  read_.assign(sources_.size(), {});
+  return false;
+}
+
+/// What an item of each takes of the bytes of a chunk, by what has been read; of all alike before that, but for what is in
+/// memory.
+std::vector<double> ZippedSources::shares() const {
+  if (std::all_of(bytes_of_item_.begin(), bytes_of_item_.end(), [](double bytes) { return bytes >= 0; }))
+    return bytes_of_item_;
+  std::vector<double> out;
+  for (const auto& source : sources_) out.push_back(source->info().in_memory ? 0 : 1);
+  return out;
+}
+
+/// The next items of one, unless some have been read; false where it is over. `left` is what they leave for the others.
+bool ZippedSources::read(std::size_t s, const Limit& own, Limit& left) {
+  SourceChunk& read = read_[s];
+  const bool is_kept = read.items > 0;  // and left out of what memory there is
+  if (!is_kept) {
+    const SourceInfo& info = sources_[s]->info();
+    if (!sources_[s]->next(own, read)) return false;
+    if (read.items <= 0 || read.items > own.items) raise_wrong_items(info, read.items, own.items);
+    check_chunk(info, read);
+    bytes_of_item_[s] = static_cast<double>(read.bytes) / static_cast<double>(read.items);
+  }
+  left.items = std::min(left.items, read.items);
+  // What is read beyond that is for later chunks.
+  const auto bytes = static_cast<std::int64_t>(bytes_of_item_[s] * static_cast<double>(left.items));
+  left.bytes = std::max<std::int64_t>(1, left.bytes - bytes);
+  if (!is_kept) left.memory = std::max<std::int64_t>(0, left.memory - read.bytes);
+  return true;
+}
+
+/// The one with the largest items is read first, and says how many items there are. Each leaves bytes for those after it.
+bool ZippedSources::read_in_step(Limit& mine) {
+  const std::vector<double> shares = this->shares();
+  std::vector<std::size_t> order(sources_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return shares[a] > shares[b]; });
+  double rest = std::accumulate(shares.begin(), shares.end(), 0.0);
+  for (const std::size_t s : order) {
+    Limit own = mine;
+    if (rest > shares[s] && mine.bytes != INT64_MAX)
+      own.bytes = std::max<std::int64_t>(
+          1, static_cast<std::int64_t>(static_cast<double>(mine.bytes) * (shares[s] / rest)));
+    if (!read(s, own, mine)) return false;
+    rest -= shares[s];
+  }
+  return true;
+}
+
+bool ZippedSources::next(const Limit& limit, std::vector<SourceChunk>& chunks) {
+  chunks.assign(sources_.size(), {});
+  if (over_ || items_before_ >= most_) return end();
+  Limit mine = limit;
+  mine.items = std::min(mine.items, most_ - items_before_);
+  if (sources_.size() == 1) {
+    const Limit all = mine;
+    if (!read(0, all, mine)) return end();
+  } else if (!read_in_step(mine)) {
+    return end();
+  }
+  for (std::size_t s = 0; s < sources_.size(); ++s) {
+    SourceChunk read = std::exchange(read_[s], {});
+    if (read.items > mine.items) {
+      const std::vector<ArrayInfo>& infos = sources_[s]->info().arrays;
+      read_[s] = slice(read, infos, mine.items, read.items);
+      read = slice(read, infos, 0, mine.items);
+    }
+    chunks[s] = std::move(read);
+  }
+  for (SourceChunk& chunk : chunks) chunk.first = items_before_;
+  items_before_ += mine.items;
+  return true;
+}
+
+/// What has been split off and waits.
+ZippedSources::SplitOff ZippedSources::size_of(const std::vector<PartOfPiece>& pieces) {
+  SplitOff size;
+  for (const PartOfPiece& piece : pieces) {
+    size.items += piece.items();
+    size.bytes += piece.bytes();
+  }
+  return size;
+}
+
+/// The next piece of a source, behind those that have been split off and wait; false where it is over.
+bool ZippedSources::split_off(std::size_t s, const Limit& limit) {
+  const SourceInfo& info = sources_[s]->info();
+  auto piece = sources_[s]->split(limit);
+  if (!piece) return false;
+  if (piece->items() <= 0 || piece->items() > limit.items)
+    raise_wrong_items(info, piece->items(), limit.items);
+  split_off_[s].emplace_back(std::move(piece), info);
+  return true;
+}
+
+/// As many items as there are of what has been split off, but not more.
+std::vector<PartOfPiece> ZippedSources::take_off(std::size_t s, std::int64_t items) {
+  std::vector<PartOfPiece>& from = split_off_[s];
+  std::vector<PartOfPiece> taken;
+  std::size_t whole = 0;
+  for (; whole < from.size() && items >= from[whole].items(); ++whole) {
+    items -= from[whole].items();
+    taken.push_back(std::move(from[whole]));
+  }
+  from.erase(from.begin(), from.begin() + static_cast<std::ptrdiff_t>(whole));
+  if (items > 0 && !from.empty()) taken.push_back(from.front().take_off(items));
+  return taken;
+}
+
+/// Of a source that does not say how many: pieces until there are as many items, or as many bytes, of which it has one at
+/// least.
+ZippedSources::SplitOff ZippedSources::split_off_until(std::size_t s, std::int64_t items,
+                                                       const Limit& limit) {
+  SplitOff there = size_of(split_off_[s]);
+  while (there.items < items && (there.items == 0 || there.bytes < limit.bytes)) {
+    const Limit left{.items = items - there.items,
+                     .bytes = std::max<std::int64_t>(1, limit.bytes - there.bytes),
+                     .memory = limit.memory};
+    if (!split_off(s, left)) {
+      there.over = true;
+      break;
+    }
+    there = size_of(split_off_[s]);
+  }
+  return there;
+}
+
+/// Of the sources that split, of all where none does, the one with the largest items says how many; of the others pieces
+/// are taken until they have as many, or twice the bytes that they may have. Items that one has more than others wait for
+/// the next piece.
+std::unique_ptr<ZippedPiece> ZippedSources::split(const Limit& limit) {
+  if (over_ || items_before_ >= most_) return nullptr;
+  const auto lead = [](const auto& source) {
+    const SourceInfo& info = source->info();
+    return std::pair(info.splits, likely_elements_of_item(info));
+  };
+  const auto leads_less = [&](const auto& a, const auto& b) { return lead(a) < lead(b); };
+  const auto leading = static_cast<std::size_t>(
+      std::max_element(sources_.begin(), sources_.end(), leads_less) - sources_.begin());
+  // What has been split off of one source stays where another one fails: then this is called again.
+  split_off_.resize(sources_.size());
+  Limit mine = limit;
+  mine.items = std::min(limit.items, most_ - items_before_);
+  Limit of_others{.bytes = limit.bytes > INT64_MAX / 2 ? INT64_MAX : 2 * limit.bytes, .memory = limit.memory};
+  if (const auto count = static_cast<std::int64_t>(sources_.size()); count > 1) {
+    // Half of the memory is left for what is computed of them.
+    const std::int64_t share = std::max<std::int64_t>(1, limit.memory / (2 * count));
+    for (Limit* const of_one : {&mine, &of_others}) of_one->bytes = std::min(of_one->bytes, share);
+  }
+  if (split_off_[leading].empty()) split_off(leading, mine);
+  std::int64_t items = size_of(split_off_[leading]).items;
+  bool over = false;
+  for (std::size_t s = 0; s < sources_.size(); ++s) {
+    if (s == leading) continue;
+    const SplitOff there = split_off_until(s, items, of_others);
+    over = over || there.over;
+    items = std::min(items, there.items);
+  }
+  if (items == 0) {
+    over_ = true;
+    split_off_.clear();
+    return nullptr;
+  }
+  ZippedPiece::Pieces pieces;
+  if (over)  // these are the last
+    pieces = std::exchange(split_off_, {});
+  else
+    for (std::size_t s = 0; s < sources_.size(); ++s) pieces.push_back(take_off(s, items));
+  items_before_ += items;
+  return std::make_unique<ZippedPiece>(sources_, std::move(pieces), items_before_ - items, items);
+}
+
+bool ZippedSources::splits() const {
+  const auto gives = [](const auto& s) { return s->info().splits; };
+  return std::any_of(sources_.begin(), sources_.end(), gives) &&
+         std::all_of(sources_.begin(), sources_.end(),
+                     [&](const auto& s) { return gives(s) || s->info().in_memory; });
+}
+
+bool ZippedSources::in_memory() const {
+  return std::all_of(sources_.begin(), sources_.end(), [](const auto& s) { return s->info().in_memory; });
+}
+
+bool ZippedSources::live() const {
+  return std::any_of(sources_.begin(), sources_.end(),
+                     [](const auto& s) { return s->info().live && !s->info().in_memory; });
+}
+
+bool ZippedSources::depends() const {
+  return std::any_of(sources_.begin(), sources_.end(), [](const auto& s) {
+    const SourceInfo& info = s->info();
+    return info.live && !info.in_memory && !info.independent;
+  });
+}
+
+std::optional<std::int64_t> ZippedSources::items() const {
+  std::optional<std::int64_t> fewest;
+  for (const auto& s : sources_) {
+    if (!s->info().items) return std::nullopt;  // it might be the shortest
+    fewest = std::min(fewest.value_or(INT64_MAX), *s->info().items);
+  }
+  return fewest ? std::min(*fewest, most_) : fewest;
+}
+
+std::optional<std::int64_t> ZippedSources::work() const {
+  std::int64_t work = 0;
+  for (const auto& s : sources_) {
+    const bool whole = most_ == INT64_MAX || (s->info().items && *s->info().items <= most_);
+    if (!s->info().work || !whole) return std::nullopt;
+    work += *s->info().work;
+  }
+  return work;
+}
+
+std::optional<scheduler::ChunkSize> ZippedSources::extent() const {
+  const auto all = items(), elements = work();
+  if (!all || !elements) return std::nullopt;
+  return scheduler::ChunkSize{*all, *elements, 0};
+}
+
+std::int64_t ZippedSources::kept_bytes() const {
+  std::int64_t bytes = 0;
+  for (const SourceChunk& read : read_) bytes += read.bytes;
+  for (const auto& of_source : split_off_)
+    for (const PartOfPiece& piece : of_source) bytes += piece.bytes_read();
+  return bytes;
+}
+
+std::int64_t ZippedSources::resident_bytes() const {
+  std::int64_t bytes = 0;
+  for (const auto& s : sources_) bytes += s->resident_bytes();
+  return bytes;
+}
+
+}  // namespace anabranch::runtime

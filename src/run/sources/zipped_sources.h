@@ -1,0 +1,91 @@
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <anabranch/source.h>
+
+#include "run/sources/part_of_piece.h"
+#include "scheduler/chunk_size.h"
+
+/// The sources of a stage, read together.
+namespace anabranch::runtime {
+
+/// Consecutive items of several sources in step, handed out and still to be read. It is destroyed before the sources.
+class ZippedPiece {
+ public:
+  /// One list for each source: pieces that follow each other and together have at least as many items.
+  using Pieces = std::vector<std::vector<PartOfPiece>>;
+  ZippedPiece(const std::vector<std::shared_ptr<SourceBase>>& sources, Pieces pieces, std::int64_t first,
+              std::int64_t items);
+
+  std::int64_t first() const { return first_; }  ///< number of its first item in the stream
+  std::int64_t items() const { return items_; }
+  /// Of all sources, as far as they are known before it has been read.
+  std::int64_t work() const { return work_; }
+  std::int64_t bytes() const { return bytes_; }
+  /// Once, on any thread, beside other pieces. Parts that follow each other: one, unless the sources' pieces end in
+  /// different places. Of each part a chunk for each source.
+  std::vector<std::vector<SourceChunk>> read();
+  /// In the order of the stream.
+  void complete();
+
+ private:
+  const std::vector<std::shared_ptr<SourceBase>>& sources_;
+  Pieces pieces_;
+  std::int64_t first_, items_;
+  std::int64_t work_ = 0, bytes_ = 0;
+};
+
+/// Several sources read in step: every chunk holds the same number of items of each. Of a source that gave
+/// more than the others the rest is kept for the next chunk. The stream ends with the shortest, and
+/// after `most` items: then no source is asked for another one.
+class ZippedSources {
+ public:
+  explicit ZippedSources(std::vector<std::shared_ptr<SourceBase>> sources, std::int64_t most = INT64_MAX);
+  /// False at the end. One SourceChunk per source.
+  bool next(const Limit& limit, std::vector<SourceChunk>& chunks);
+  /// The next items, to be read by whoever, in place of `next` for a whole pass; null at the end.
+  std::unique_ptr<ZippedPiece> split(const Limit& limit);
+  /// Whether that gains: one of them gives pieces that are still to be read, and none has to read to give some.
+  bool splits() const;
+  bool in_memory() const;
+  /// Whether one of them may have to wait for its next item.
+  bool live() const;
+  /// Whether the next item of one that does may be made of what became of the last.
+  bool depends() const;
+  /// Items of the whole stream, where a source knows.
+  std::optional<std::int64_t> items() const;
+  std::optional<std::int64_t> work() const;
+  /// Of the whole stream, where both are known: items without their work would count as items of one
+  /// element, and the end of the stream would be cut into chunks far too small.
+  std::optional<scheduler::ChunkSize> extent() const;
+  std::int64_t resident_bytes() const;
+  /// Of what was read and is kept for the next chunk.
+  std::int64_t kept_bytes() const;
+
+ private:
+  std::vector<double> shares() const;
+  bool read(std::size_t s, const Limit& own, Limit& left);
+  bool read_in_step(Limit& mine);
+  struct SplitOff {
+    std::int64_t items = 0, bytes = 0;
+    bool over = false;  ///< the source has no more
+  };
+  static SplitOff size_of(const std::vector<PartOfPiece>& pieces);
+  bool split_off(std::size_t s, const Limit& limit);
+  SplitOff split_off_until(std::size_t s, std::int64_t items, const Limit& limit);
+  std::vector<PartOfPiece> take_off(std::size_t s, std::int64_t items);
+  bool end();
+
+  std::vector<std::shared_ptr<SourceBase>> sources_;
+  std::vector<SourceChunk> read_;      ///< per source: what has not been given yet
+  std::vector<double> bytes_of_item_;  ///< per source, as it was read last; negative: nothing has been read
+  std::int64_t most_;
+  /// Per source: pieces that have been split off and wait until those of the others have been, too.
+  ZippedPiece::Pieces split_off_;
+  bool over_ = false;
+  std::int64_t items_before_ = 0;  ///< of the next chunk
+};
+
+}  // namespace anabranch::runtime

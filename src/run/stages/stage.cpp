@@ -1,0 +1,277 @@
+#include "run/stages/stage.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "ir/cancelled.h"
+#include "run/context/computing.h"
+
+namespace anabranch::runtime {
+
+StageRun::StageRun(RunContext& context, RunBackend& backend, int number, GlobalValues& global,
+                   const std::vector<HostArray>& into, const RunBody& run_body, PassStreams& pass, int member)
+    : context_(context),
+      backend_(backend),
+      traits_(backend.traits()),
+      number_(number),
+      streams_(context.plan, pass, member),
+      input_(context, context.plan.stages[static_cast<std::size_t>(number)], global, streams_,
+             feeds(context, backend, global, run_body)),
+      results_(context, number, input_, into, global, run_body),
+      log_(context, backend),
+      in_pieces_(runs_in_pieces()) {
+  options_.policy = input_.policy();
+  options_.stop = context.options.stop;
+  options_.total = input_.sources().extent();
+  options_.reads_again = input_.has_intermediates();
+  options_.start_work = input_.start_work();
+  options_.cache_bytes = traits_.cache_of_thread;
+  if (in_pieces_) options_.max_ring = slots_of_pieces();
+  if (!context.budget.unlimited()) options_.memory_limit = memory_for_chunks();
+  computing_ = backend.open_stage(input_.work(options_.max_ring));
+}
+
+/// Results of items in memory are to be written where they belong: appended in turn, by one thread, they would cost more
+/// than is gained.
+bool StageRun::runs_in_pieces() const {
+  if (!traits_.side_by_side || results_.bodies_print() || streams_.members() > 1) return false;
+  const bool appends = !results_.known_places() || results_.writes() || results_.runs_bodies();
+  return input_.in_pieces() || (input_.gains_in_pieces() && !appends);
+}
+
+/// What is joined is held until its turn, and by more than the places that there are for it the others are not ahead.
+int StageRun::slots_of_pieces() const {
+  const int all = scheduler::piece_slots(context_.executor);
+  return results_.runs_bodies() ? std::min(all, 2 * context_.executor.concurrency() + 1) : all;
+}
+
+/// Of what the bound leaves: less a part for intermediate arrays, for results whose size is not known yet or that are
+/// joined, and for copies in flight.
+std::int64_t StageRun::memory_for_chunks() const {
+  std::int64_t left = streams_.bytes_of_member();
+  if (input_.has_intermediates()) left /= 2;
+  if (!results_.known_sizes() || holds_results()) left /= 2;
+  if (results_.runs_bodies()) left /= 4;  // the results of a chunk, and joining them
+  if (traits_.copies_chunks) left /= 2;
+  return std::max<std::int64_t>(left, 1);
+}
+
+/// The ring, with what is computed from it, shares the back end's memory: a first guess, corrected by halving.
+std::int64_t StageRun::bytes_of_one_chunk() const {
+  const auto share = [&](std::int64_t bytes) {
+    return bytes == scheduler::no_limit ? bytes : bytes / options_.max_ring;
+  };
+  std::int64_t bytes = std::min(traits_.largest_chunk, share(traits_.chunk_memory));
+  if (traits_.copies_chunks) bytes = std::min(bytes, share(options_.memory_limit));
+  return bytes;
+}
+
+std::vector<HostArray> StageRun::run() {
+  const LearnedChunks::Key key{&context_.plan, number_, backend_.name(), context_.executor.concurrency()};
+  if (context_.learned) options_.learned = context_.learned->of(key);
+  const scheduler::PipelineResult result = in_pieces_ ? run_pieces() : run_chunks();
+  if (result.cancelled) ir::raise_cancelled();
+  if (context_.learned) context_.learned->note(key, result.learned);
+  log_.complete();
+  computing_.reset();
+  return results_.finish();
+}
+
+/// A slot of the ring takes as much as a chunk gains by at most.
+void StageRun::bound_chunks(int slots) {
+  const std::int64_t largest = input_.largest_read(traits_);
+  if (largest < INT64_MAX / slots) options_.memory_limit = std::min(options_.memory_limit, largest * slots);
+}
+
+scheduler::PipelineResult StageRun::run_pieces() {
+  StagePieces pieces(context_, input_, results_, *computing_, options_.max_ring,
+                     input_.work_of(bytes_of_one_chunk()));
+  bound_chunks(context_.executor.concurrency() + 1);
+  log_.begin(input_, {.ring = options_.max_ring, .in_pieces = true, .by_pipeline = true});
+  options_.trace = log_.trace();
+  return scheduler::run_piecewise(context_.executor, pieces.phases(), options_);
+}
+
+scheduler::PipelineResult StageRun::run_chunks() {
+  for (int s = 0; s < options_.max_ring; ++s)
+    slots_.push_back(std::make_unique<Slot>(context_, input_.stage()));
+  const scheduler::ChunkPhases phases = this->phases();
+  const int slots_used = scheduler::ring_slots(context_.executor, phases, options_);
+  bound_chunks(slots_used);
+  log_.begin(input_, {.ring = slots_used, .by_pipeline = true});
+  options_.trace = log_.trace();
+  return scheduler::run_pipeline(context_.executor, phases, options_);
+}
+
+scheduler::ChunkPhases StageRun::phases() {
+  scheduler::ChunkPhases phases;
+  // Decided once: the bound on memory shrinks while the stage runs.
+  const std::int64_t largest_work = input_.work_of(bytes_of_one_chunk());
+  phases.read = [this, largest_work](int s, scheduler::Target target) {
+    target.work = std::min(target.work, largest_work);
+    Slot& slot = *slots_[static_cast<std::size_t>(s)];
+    const auto size = read(slot, target);
+    if (size && computing_->begins_early()) computing_->begin(s, slot.chunks);
+    return size;
+  };
+  phases.compute = [this](int s) {
+    log_.next_chunk();
+    const scheduler::Computed computed = compute(s);
+    log_.draw_memory();
+    return computed;
+  };
+  phases.write = [this](int s) { write(s); };
+  // What feeds a stage computes, too, on all threads.
+  phases.inline_read = input_.is_fed() || (input_.sources().in_memory() && !computing_->begins_early());
+  phases.inline_write = traits_.completes_at_once && !holds_results();
+  return phases;
+}
+
+// ---- Reading
+
+std::optional<scheduler::ChunkSize> StageRun::read(Slot& slot, const scheduler::Target& target) {
+  if (!pending_.empty())
+    slot.chunks = std::exchange(pending_, {});
+  else if (!read_source(slot, target))
+    return std::nullopt;
+  const scheduler::ChunkSize size = chunk_size_of(slot.chunks);
+  auto reservation = context_.try_reserve("chunks", size.bytes);
+  if (!reservation && in_flight_ > 0) {
+    // It is read, but other chunks hold the memory: it waits until they are gone, and is then the only one.
+    pending_ = std::exchange(slot.chunks, {});
+    throw scheduler::ChunkTooBig("a chunk waits for memory", scheduler::ChunkSize{1, size.work, size.bytes});
+  }
+  slot.reservation =
+      reservation
+          ? std::move(*reservation)
+          : with_room(context_, true, [&] { return context_.reserve("chunks", size.bytes); }, &streams_);
+  ++in_flight_;
+  streams_.holds(1);
+  return size;
+}
+
+bool StageRun::read_source(Slot& slot, const scheduler::Target& target) {
+  const bool alone = in_flight_ == 0;
+  if (!with_room(context_, alone, [&] { return input_.read(target, slot.chunks); }, &streams_)) return false;
+  if (!context_.into.empty()) check_not_read(context_.into, slot.chunks, input_.infos());
+  return true;
+}
+
+// ---- Computing
+
+/// A chunk that does not fit is tried again when the back end has made room, if that helps, and then in halves; one
+/// item that does not fit is an error.
+scheduler::Computed StageRun::compute(int number) {
+  const Computing computing(computing_now_);
+  Slot& slot = *slots_[static_cast<std::size_t>(number)];
+  slot.on_device = false;
+  if (holds_results()) {
+    const std::lock_guard lock(unwritten_guard_);
+    unwritten_.push_back(number);
+  }
+  StageOutput& results = holds_results() ? static_cast<StageOutput&>(slot.parts) : results_;
+  slot.enqueued = fits(number, slot.chunks, results);
+  if (!slot.enqueued) {
+    make_room(number);
+    slot.enqueued = fits(number, slot.chunks, results);
+  }
+  if (slot.enqueued) return scheduler::Computed::whole;
+  compute_in_halves(number, 0, slot.chunks[0].items);
+  return scheduler::Computed::in_parts;
+}
+
+void StageRun::compute_in_halves(int number, std::int64_t begin, std::int64_t end) {
+  if (end - begin <= 1) std::rethrow_exception(refusal_);
+  Slot& slot = *slots_[static_cast<std::size_t>(number)];
+  StageOutput& results =
+      traits_.completes_at_once && !holds_results() ? static_cast<StageOutput&>(results_) : slot.parts;
+  const std::int64_t middle = begin + (end - begin) / 2;
+  for (const auto& [from, to] : {std::pair(begin, middle), std::pair(middle, end)}) {
+    bool fit = fits(number, input_.part_of(slot.chunks, from, to), results);
+    if (!fit) {
+      make_room(number);
+      fit = to - from <= 1 && fits(number, input_.part_of(slot.chunks, from, to), results);
+    }
+    if (fit) {
+      const PassStreams::Turn turn = streams_.turn();
+      computing_->complete(number, results);
+    } else {
+      compute_in_halves(number, from, to);
+    }
+  }
+}
+
+/// Of the back end's memory, and of results that wait to be written, which may have been just now.
+void StageRun::make_room(int number) {
+  {
+    const PassStreams::Turn turn = streams_.turn();
+    computing_->make_room(number);
+  }
+  write_held();
+}
+
+bool StageRun::fits(int number, const std::vector<SourceChunk>& chunks, StageOutput& results) {
+  const PassStreams::Turn turn = streams_.turn();
+  try {
+    Slot& slot = *slots_[static_cast<std::size_t>(number)];
+    slot.on_device |= computing_->enqueue(number, chunks, results) == ComputedOn::device;
+    return true;
+  } catch (const scheduler::BudgetExceeded&) {
+    refusal_ = std::current_exception();
+    // Else another thread may be taking results of a chunk before it.
+    if (traits_.completes_at_once) results.forget_room();
+    return false;
+  }
+}
+
+// ---- Writing
+
+/// Memory was short: writes what is held, of this chunk and those before it.
+void StageRun::write_held() {
+  const PassStreams::Turn turn = streams_.turn();
+  const std::lock_guard lock(writing_);
+  const std::deque<int> slots = [this] {
+    const std::lock_guard guard(unwritten_guard_);
+    return unwritten_;
+  }();
+  try {
+    for (const int number : slots) hand_over(slots_[static_cast<std::size_t>(number)]->parts);
+  } catch (const scheduler::BudgetExceeded&) {  // NOLINT: results that are kept in memory wait for their turn
+  }
+}
+
+/// While `writing_` is held. What a sink has refused it is not given again.
+void StageRun::hand_over(HeldResults& parts) {
+  if (unwritable_) std::rethrow_exception(unwritable_);
+  try {
+    parts.move_to(results_);
+  } catch (const scheduler::BudgetExceeded&) {
+    throw;
+  } catch (...) {
+    unwritable_ = std::current_exception();
+    throw;
+  }
+}
+
+void StageRun::write(int number) {
+  Slot& slot = *slots_[static_cast<std::size_t>(number)];
+  if (slot.enqueued) {
+    const PassStreams::Turn turn = streams_.turn();
+    computing_->complete(number, results_);
+  }
+  when_others_gave_back(context_, computing_now_, [&] {
+    const PassStreams::Turn turn = streams_.turn();
+    const std::lock_guard lock(writing_);
+    hand_over(slot.parts);
+    const std::lock_guard guard(unwritten_guard_);
+    if (holds_results()) unwritten_.pop_front();
+  });
+  slot.enqueued = false;
+  if (slot.on_device) log_.count_gpu_chunk();
+  slot.chunks.clear();
+  slot.reservation.release();
+  --in_flight_;
+  streams_.holds(-1);
+}
+
+}  // namespace anabranch::runtime
