@@ -122,6 +122,7 @@ class Run : public std::enable_shared_from_this<Run> {
 
   void fail(int64_t index, std::exception_ptr error) {
     if (index >= failed_at_) return;
+    if (failed_at_ == never && phases_.failed) phases_.failed();
     failed_at_ = index;
     error_ = std::move(error);
   }

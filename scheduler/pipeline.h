@@ -35,6 +35,9 @@ struct ChunkPhases {
   /// After `in_parts` the controller asks for smaller chunks.
   std::function<Computed(int slot)> compute;
   std::function<void(int slot)> write;
+  /// The run has failed: told once, while phases may still be running, so that one that waits for somebody else can be woken.
+  /// It does not throw, and may be null.
+  std::function<void()> failed;
 
   /// The phase is trivially cheap (a view of memory): call it in line, without a switch of threads.
   bool inline_read = false;

@@ -2,11 +2,15 @@
 # Puts the faults of tests/mutants/list.txt into a copy of the sources, one after another, and expects the random programs
 # to find each: results that differ, an error, a crash, or no end. Part of the long tier: about a minute for each fault.
 #   scripts/kill-mutants.sh [<part of a name>]
+#   scripts/kill-mutants.sh --check     only looks whether each text stands once where it should: a test of the short tier
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-only=${1:-}
+only=${1:-} check=
+[ "$only" != --check ] || { check=yes only=; }
 work=build/mutants
+if [ -z "$check" ]; then  # to the end of what needs a build
+
 mkdir -p "$work/source"
 # Only what differs is copied, so that what has not changed is not compiled again.
 git ls-files -z --cached --others --exclude-standard | while IFS= read -r -d '' file; do
@@ -35,10 +39,22 @@ death() {
 build || { cat "$log" >&2; exit 1; }
 run_programs || { echo "mutants: the random programs fail without any fault:" >&2; tail -n 40 "$log" >&2; exit 1; }
 
-survivors=0 killed=0
+fi
+
+# stands_once <file> <text>
+stands_once() { FROM=$2 perl -0ne 'my $n = () = /\Q$ENV{FROM}\E/g; exit($n != 1)' "$1"; }
+
+survivors=0 killed=0 wrong=0
 try() {
   local name=$1 file=$2 from=$3 to=$4
   case $name in *"$only"*) ;; *) return 0 ;; esac
+  if [ -n "$check" ]; then
+    killed=$((killed + 1))
+    [ -f "$file" ] && [ -n "$from" ] && [ "$from" != "$to" ] && stands_once "$file" "$from" && return 0
+    echo "mutants: $name: the text does not stand once in $file" >&2
+    wrong=$((wrong + 1))
+    return 0
+  fi
   if ! FROM=$from TO=$to perl -0pi -e 'my $n = () = /\Q$ENV{FROM}\E/g; $n == 1 or die "$n times\n"; s/\Q$ENV{FROM}\E/$ENV{TO}/' \
       "$work/source/$file" 2>>"$log"; then
     echo "mutants: $name: the text does not stand once in $file" >&2
@@ -79,5 +95,10 @@ while IFS= read -r line || [ -n "$line" ]; do
   esac
 done <tests/mutants/list.txt
 finish
+if [ -n "$check" ]; then
+  echo "mutants: $killed faults, $wrong of which cannot be put in"
+  [ "$wrong" -eq 0 ] && [ "$killed" -gt 0 ]
+  exit
+fi
 echo "mutants: $killed killed, $survivors survived"
 [ "$survivors" -eq 0 ] && [ "$killed" -gt 0 ]

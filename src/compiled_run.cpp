@@ -36,7 +36,8 @@ std::int64_t set_group_memory(std::int64_t bytes) { return memory_of_group().exc
 CompiledRun::CompiledRun(ProgramImpl& program, const std::vector<runtime::HostArray>& arguments,
                          const RunOptions& options, RunLog& log, std::span<const runtime::HostArray> into,
                          ResultsIn results)
-    : choice_(runtime::choose_backend(options.backend, program.compiled().plan, arguments, options.threads)),
+    : log_(log),
+      choice_(runtime::choose_backend(options.backend, program.compiled().plan, arguments, options.threads)),
       executor_(program.executor(runtime::threads_of(choice_, options.threads))),
       budget_(limit_of(options, program.compiled().plan)),
       blocks_(budget_, runtime::MemoryPool::of_process()),
@@ -80,6 +81,13 @@ void CompiledRun::conclude() {
   report.equal_chunks = *context_.equal_chunks;
   report.peak_bytes = budget_.peak();
   backend_->conclude(&report);
+}
+
+void CompiledRun::finish() {
+  sinks_.finish();
+  conclude();
+  log_.complete();
+  sinks_.commit([this] { log_.finish(); });
 }
 
 void with_public_errors(scheduler::FunctionRef<void()> f) {

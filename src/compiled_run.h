@@ -27,8 +27,11 @@ class CompiledRun {
   runtime::RunBackend& backend() { return *backend_; }
   /// Ends the run's computations: what it knows goes into the report and the trace, once.
   void conclude();
+  /// All is well: what the run has written, and what is written about it, appears, or nothing does.
+  void finish();
 
  private:
+  RunLog& log_;
   runtime::BackendChoice choice_;
   scheduler::Executor& executor_;
   scheduler::Budget budget_;

@@ -142,7 +142,7 @@ Arrays run_compiled(ProgramImpl& program, const Arrays& arguments, const RunOpti
   with_public_errors([&] {
     CompiledRun run(program, arguments, options, log, into, results_in);
     results = runtime::execute(run.context(), run.backend(), arguments);
-    run.conclude();
+    run.finish();
   });
   return results;
 }

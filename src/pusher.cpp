@@ -339,8 +339,7 @@ ItemData Pusher::Impl::finish() {
   if (!plan) return interpret();
   ItemData values = plan->finish();
   plan.reset();
-  run->conclude();
-  log->finish();
+  run->finish();
   return values;
 }
 

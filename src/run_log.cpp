@@ -66,16 +66,33 @@ void RunLog::tell() {
   report.front_seconds = program_.front_seconds();
   if (report_ == &own_ && !page_) return;
   if (!std::exchange(told_, true)) record_.tell(report);
-  if (const auto page = std::move(page_)) page->write(page_data(program_.compiled(), options_, report));
+  if (page_) page_->write(page_data(program_.compiled(), options_, report));
+}
+
+void RunLog::complete() {
+  if (complete_) return;
+  stop_clock();
+  if (trace_) trace_->complete();
+  tell();
+  complete_ = true;
 }
 
 void RunLog::finish() {
-  stop_clock();
-  if (trace_) trace_->finish();
-  tell();
+  if (finished_) return;
+  complete();
+  try {
+    if (page_) page_->commit();
+    if (trace_) trace_->finish();
+  } catch (...) {
+    if (page_) page_->undo();
+    throw;
+  }
+  page_.reset();  // with what was there before
+  finished_ = true;
 }
 
 void RunLog::fail(const std::exception_ptr& error) noexcept {
+  if (finished_) return;
   stop_clock();
   try {
     const std::string text = text_of(error);
@@ -83,6 +100,7 @@ void RunLog::fail(const std::exception_ptr& error) noexcept {
     report_->error = text;
     report_->cancelled = is_cancelled(error);
     tell();
+    if (page_) page_->commit();
   } catch (...) {  // NOLINT: the run's own error comes first
   }
 }

@@ -26,7 +26,9 @@ class RunLog {
   /// Of the run as a whole.
   RunReport& report() { return *report_; }
 
-  /// All is well: tells the caller, completes the files.
+  /// All is well: tells the caller. The files are whole, but not yet in place.
+  void complete();
+  /// Puts them in place, both or, where one throws, none, and completes them before unless that has been done.
   void finish();
   /// The same for a run that failed. Does not throw: the run's own error is the one to be seen.
   void fail(const std::exception_ptr& error) noexcept;
@@ -42,9 +44,9 @@ class RunLog {
   RunReport own_;
   RunReport* const report_;
   std::shared_ptr<runtime::RunTrace> trace_;
-  std::unique_ptr<page::Page> page_;  ///< null: none is asked for, or it is written
+  std::unique_ptr<page::Page> page_;  ///< null: none is asked for
   runtime::RunRecord record_;
-  bool told_ = false;
+  bool told_ = false, complete_ = false, finished_ = false;
 };
 
 }  // namespace anabranch::detail

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 #include <functional>
 #include <numeric>
 #include <unordered_set>
@@ -102,15 +103,27 @@ void Pass::open_stream(Stage& stage) {
   streams_.push_back({stage.node});
 }
 
-/// Advances all producers by one item; false if one of them is at its end. Sources come last, so that none is
-/// read beyond what is known to be needed.
+/// Advances all producers by one item; false if one of them is at its end, whatever becomes of the others there. Sources come
+/// last, so that none is read beyond what is known to be needed.
 bool Pass::pull() {
   for (const Stage& stage : stages_)
     if (stage.length && position_ >= *stage.length) return false;
+  std::exception_ptr failure;
+  const auto advance = [&](auto&& next) {
+    try {
+      return next();
+    } catch (const Cancelled&) {
+      throw;
+    } catch (...) {
+      if (!failure) failure = std::current_exception();
+      return true;
+    }
+  };
   for (Stage& stage : stages_)
-    if (stage.fed && !stage.fed->next(stage.item)) return false;
+    if (stage.fed && !advance([&] { return stage.fed->next(stage.item); })) return false;
   for (Stream& stream : streams_)
-    if (!readings_->item(*stream.node, position_, stream.item)) return false;
+    if (!advance([&] { return readings_->item(*stream.node, position_, stream.item); })) return false;
+  if (failure) std::rethrow_exception(failure);
   return true;
 }
 

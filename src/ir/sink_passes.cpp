@@ -51,14 +51,20 @@ SinkPass& SinkPasses::begin(const std::shared_ptr<SinkBase>& sink, const SinkSta
   return *begun_.back().pass;
 }
 
-void SinkPasses::commit() {
-  for (const Begun& each : begun_) each.pass->finish();
+void SinkPasses::finish() {
+  for (; finished_ < begun_.size(); ++finished_) begun_[finished_].pass->finish();
+}
+
+void SinkPasses::commit(const std::function<void()>& with) {
+  finish();
   try {
     for (const Begun& each : begun_) each.pass->commit();
+    if (with) with();
   } catch (...) {
     for (auto each = begun_.rbegin(); each != begun_.rend(); ++each) each->pass->undo();
     throw;
   }
+  finished_ = 0;
   begun_.clear();  // what they have kept to undo it is gone
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -13,8 +14,11 @@ class SinkPasses {
  public:
   /// Begins one, which lives as long as this. ProgramError naming the place if the run writes to that sink already.
   SinkPass& begin(const std::shared_ptr<SinkBase>& sink, const SinkStart& start, const Place& place);
-  /// The run has nothing more to do that could fail. All are in place then, or, where one throws, none.
-  void commit();
+  /// There are no more items: all that may fail but putting them in place is done.
+  void finish();
+  /// The run has nothing more to do that could fail. Finishes what has not been finished. All are in place then, or, where one throws, none.
+  /// `with`: puts what is written about the run in place, or throws and has not.
+  void commit(const std::function<void()>& with = {});
 
  private:
   struct Begun {
@@ -22,6 +26,7 @@ class SinkPasses {
     std::unique_ptr<SinkPass> pass;
   };
   std::vector<Begun> begun_;
+  std::size_t finished_ = 0;  ///< the first so many
 };
 
 }  // namespace anabranch::ir

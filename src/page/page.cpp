@@ -70,7 +70,7 @@ std::string page_of(std::string_view data) {
   return out += rest;
 }
 
-Page::Page(const std::string& path) {
+Page::Page(const std::string& path) : path_(path) {
   if (!available())
     throw ProgramError(
         "RunOptions: report: this build of the library has no HTML reports (it was configured with "
@@ -81,11 +81,16 @@ Page::~Page() = default;
 
 void Page::write(std::string_view data) {
   const std::string text = page_of(data);
+  if (written_) file_ = std::make_unique<io::detail::AtomicFile>(path_);
+  written_ = true;
   io::detail::BufferedWriter out(file_->file());
   out.append(text.data(), static_cast<std::int64_t>(text.size()));
   out.flush();
-  file_->commit();
+  file_->complete();
 }
+
+void Page::commit() { file_->commit_for_now(); }
+void Page::undo() noexcept { file_->undo(); }
 
 }  // namespace page
 }  // namespace anabranch

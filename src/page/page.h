@@ -21,11 +21,18 @@ class Page {
   /// IoError where the file cannot be made, ProgramError where pages are not available.
   explicit Page(const std::string& path);
   ~Page();
-  /// `data`: one JSON object. Throws IoError. To be called once.
+  /// `data`: one JSON object. The file is whole, and on the disk, but not yet in place. Throws IoError. What an earlier call
+  /// wrote is dropped.
   void write(std::string_view data);
+  /// Puts what has been written in place. Throws IoError.
+  void commit();
+  /// Takes back what `commit` did.
+  void undo() noexcept;
 
  private:
+  std::string path_;
   std::unique_ptr<io::detail::AtomicFile> file_;
+  bool written_ = false;
 };
 
 /// The text of a page.

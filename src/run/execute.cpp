@@ -10,7 +10,6 @@ std::vector<HostArray> execute(RunContext& context, RunBackend& backend,
   run.run(context.plan.actions.size());
   std::vector<HostArray> results;
   for (std::size_t r = 0; r < context.plan.results.size(); ++r) results.push_back(run.result(r));
-  if (context.sinks) context.sinks->commit();
   return results;
 }
 

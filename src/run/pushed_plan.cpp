@@ -193,17 +193,13 @@ std::vector<HostArray> PushedPlan::finish() {
   advance();
   Impl& run = *impl_;
   run.log.complete();
-  if (run.streams_out) {
-    if (run.context.sinks) run.context.sinks->commit();
-    return {};
-  }
+  if (run.streams_out) return {};
   const std::vector<HostArray> streamed = run.results->finish();
   run.plan.set_stream(run.number, streamed, run.results->take_reservations());
   for (const int array : run.context.plan.last_needed[run.action]) run.plan.values().forget(array);
   run.plan.run(run.action + 1, run.context.plan.actions.size());
   std::vector<HostArray> results;
   for (std::size_t r = 0; r < run.context.plan.results.size(); ++r) results.push_back(run.plan.result(r));
-  if (run.context.sinks) run.context.sinks->commit();
   return results;
 }
 

@@ -77,18 +77,32 @@ void Writer::counter(int group, std::string_view name, std::int64_t at_ns, std::
                     since_origin(at_ns), json_string(name), value));
 }
 
-void Writer::finish() {
+void Writer::complete() {
   const std::lock_guard lock(mutex_);
   if (failure_) std::rethrow_exception(failure_);
   if (!file_) return;
   const std::string end =
       std::string(first_ ? "{\"traceEvents\":[" : "") + "\n],\"displayTimeUnit\":\"ms\"}\n";
-  // Finished, even if what follows throws.
-  const auto file = std::move(file_);
+  // Complete, even if what follows throws.
+  auto file = std::move(file_);
   const auto out = std::move(out_);
   out->append(end.data(), static_cast<std::int64_t>(end.size()));
   out->flush();
-  file->commit();
+  file->complete();
+  complete_ = std::move(file);
+}
+
+void Writer::finish() {
+  complete();
+  const std::lock_guard lock(mutex_);
+  const auto file = std::move(complete_);
+  if (!file) return;
+  try {
+    file->commit_for_now();
+  } catch (...) {
+    file->undo();
+    throw;
+  }
 }
 
 }  // namespace anabranch::timeline

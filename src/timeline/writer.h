@@ -32,8 +32,8 @@ struct Row {
 /// Events go to the file as they come, through a buffer of fixed size. The file appears under its name when
 /// it is finished, whole, as all output files do.
 ///
-/// Thread-safe. Where the file cannot be written, `check` and `finish` say so with an IoError that names it;
-/// events after that, or after `finish`, go nowhere.
+/// Thread-safe. Where the file cannot be written, `check`, `complete` and `finish` say so with an IoError that
+/// names it; events after that, or after `complete`, go nowhere.
 class Writer {
  public:
   /// Times are in ns of one clock, of which the file shows the distance from `origin_ns`. Throws IoError
@@ -50,6 +50,9 @@ class Writer {
   /// A number over time, with a row of its own.
   void counter(int group, std::string_view name, std::int64_t at_ns, std::int64_t value);
   void check();
+  /// The file is whole, and on the disk, but not yet in place: what may fail has been done then.
+  void complete();
+  /// Puts it in place, or throws and has not; completes it before unless that has been done.
   void finish();
 
  private:
@@ -60,7 +63,8 @@ class Writer {
   const std::int64_t origin_ns_;
   std::mutex mutex_;
   std::set<std::pair<int, int>> named_;
-  std::unique_ptr<io::detail::AtomicFile> file_;  ///< null: finished, or failed
+  std::unique_ptr<io::detail::AtomicFile> file_;      ///< null: complete, or failed
+  std::unique_ptr<io::detail::AtomicFile> complete_;  ///< and to be put in place
   std::unique_ptr<io::detail::BufferedWriter> out_;
   bool first_ = true;
   std::exception_ptr failure_;

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <mutex>
 #include <stop_token>
 #include <thread>
@@ -14,6 +15,7 @@
 
 #include "front/handle.h"
 #include "interp/interpret.h"
+#include "ir/make.h"
 #include "ir/views.h"
 #include "ir/walk.h"
 #include "oracle/program_text.h"
@@ -58,6 +60,29 @@ class InPieces {
  private:
   std::vector<MemorySource*> sources_;
 };
+
+/// The program over sources of its own, which can be read only once, or are live, as the configuration says.
+std::vector<Ref> with_own_sources(const std::vector<Ref>& program, const Configuration& configuration) {
+  if (!configuration.once && !configuration.live) return program;
+  std::map<const SourceBase*, std::shared_ptr<MemorySource>> own;
+  ir::Rewriter rewriter([&](const Ref& original, const Ref& rebuilt) {
+    if (original->op() != ir::Op::stream_in) return rebuilt;
+    const auto* const source = dynamic_cast<const MemorySource*>(original->payload().source.get());
+    if (source == nullptr) return rebuilt;
+    std::shared_ptr<MemorySource>& copy = own[source];
+    if (!copy) {
+      const SourceInfo& info = source->info();
+      copy = std::make_shared<MemorySource>(info.name, info.arrays, source->items(), !configuration.once);
+      copy->refuses_large_items = source->refuses_large_items;
+      if (configuration.pieces) copy->read_in_pieces();
+      if (configuration.live) copy->read_as_live();
+    }
+    return ir::stream_in(copy, original->place());
+  });
+  std::vector<Ref> out;
+  for (const Ref& root : program) out.push_back(rewriter(root));
+  return out;
+}
 
 /// Asks a run to stop when the time has passed.
 class Deadline {
@@ -121,7 +146,7 @@ std::vector<HostArray> expected_of(const std::vector<Ref>& program, const Config
 std::vector<HostArray> run(const std::vector<Ref>& program, const Configuration& configuration,
                            const std::stop_token& stop) {
   const Off off((configuration.contract ? "" : "contract,") + configuration.off);
-  const auto compiled_program = configuration.item_by_item ? nullptr : compiled(program);
+  std::shared_ptr<detail::ProgramImpl> compiled_program;
   RunOptions options;
   options.stop = stop;
   options.print = ignored;
@@ -130,8 +155,12 @@ std::vector<HostArray> run(const std::vector<Ref>& program, const Configuration&
   options.threads = configuration.threads;
   for (options.memory = configuration.memory;; options.memory *= 2) {
     try {
-      return configuration.item_by_item ? items_of(program, options)
-                                        : detail::run(*compiled_program, {}, options, nullptr);
+      if (!compiled_program || configuration.once) {  // what has been read once is for one run
+        const std::vector<Ref> own = with_own_sources(program, configuration);
+        if (configuration.item_by_item) return items_of(own, options);
+        compiled_program = compiled(own);
+      }
+      return detail::run(*compiled_program, {}, options, nullptr);
     } catch (const ResourceError&) {
       if (options.memory == 0 || options.memory > std::int64_t{1} << 28) throw;
     }
@@ -184,6 +213,13 @@ std::string compared(const std::vector<Ref>& program, const Configuration& confi
   if (!expected.has_meaning) return "no program: " + expected.error;
   const Outcome got = outcome_of([&] { return run(program, configuration, stop); });
   if (deadline.has_passed()) return "it does not end";
+  if (configuration.once) {
+    ++met_failures.once;
+    if (got.error.find("only once") != std::string::npos) {
+      ++met_failures.refused;
+      return "";
+    }
+  }
   // Which of several errors is reported is not part of the language, nor whether what no result needs fails.
   if (expected.error.starts_with("RunError") && (got.error.empty() || got.error.starts_with("RunError"))) {
     ++met_failures.expected;
@@ -246,7 +282,8 @@ std::string to_string(const Configuration& c) {
                                                      : "CPU and GPU";
   return fmt::format("{}, scheduler {}, {} threads, off: \"{}\", {}memory {}{}{}", backend, c.scheduler,
                      c.threads, c.off, c.contract ? "contracted, " : "", c.memory,
-                     c.pieces ? ", in pieces" : "", c.item_by_item ? ", item by item" : "");
+                     c.pieces ? ", in pieces" : "", c.item_by_item ? ", item by item" : "") +
+         (c.once ? ", read once" : "") + (c.live ? ", live" : "");
 }
 
 std::string code_of(const Configuration& c) {
@@ -255,8 +292,8 @@ std::string code_of(const Configuration& c) {
                                                      : "cpu_and_cuda";
   return fmt::format(
       "{{.backend = Backend::{}, .scheduler = \"{}\", .threads = {}, .off = \"{}\", .contract = {}, .memory "
-      "= {}, .pieces = {}, .item_by_item = {}}}",
-      backend, c.scheduler, c.threads, c.off, c.contract, c.memory, c.pieces, c.item_by_item);
+      "= {}, .pieces = {}, .item_by_item = {}, .once = {}, .live = {}}}",
+      backend, c.scheduler, c.threads, c.off, c.contract, c.memory, c.pieces, c.item_by_item, c.once, c.live);
 }
 
 Failures failures() { return met_failures; }
@@ -279,6 +316,8 @@ Configuration drawn_configuration(Dice& dice, Backend backend) {
   out.contract = dice.chance(40);
   out.pieces = dice.chance(30) && !on_gpu;
   out.item_by_item = dice.chance(25);
+  out.once = dice.chance(20) && !out.item_by_item;  // there each result is a run
+  out.live = dice.chance(20) && !on_gpu;
   return out;
 }
 

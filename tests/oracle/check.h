@@ -27,6 +27,8 @@ struct Configuration {
   bool pieces = false;      ///< sources are read in pieces (SourceBase::split)
   /// Instead of its results, the items of sequences that these are made of are asked for, one after the other (stream_out).
   bool item_by_item = false;
+  bool once = false;  ///< sources can be read only once
+  bool live = false;  ///< sources may have to wait for their next item
 };
 std::string to_string(const Configuration& configuration);
 /// The braces that make it.
@@ -45,6 +47,8 @@ std::string wrong_with(const std::vector<ir::Ref>& program, const Configuration&
 /// fail in one and not in the other.)
 struct Failures {
   int expected = 0, met = 0;
+  int once = 0,
+      refused = 0;  ///< runs of sources that can be read only once, and those of them that need another pass
 };
 Failures failures();
 

@@ -38,6 +38,10 @@ void check_programs(std::uint64_t from, std::uint64_t count, Backend backend) {
   const int expected = failures().expected - before.expected, met = failures().met - before.met;
   INFO(met << " of " << expected << " failures met");
   CHECK((expected < few || 2 * met >= expected));
+  // Most programs need one pass, as most users write them.
+  const int once = failures().once - before.once, refused = failures().refused - before.refused;
+  INFO(refused << " of " << once << " programs read a source twice");
+  CHECK((once < few || 2 * refused <= once));
 }
 
 constexpr Backend cpu = Backend::cpu, cuda = Backend::cuda, both = Backend::cpu_and_cuda;

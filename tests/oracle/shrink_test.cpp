@@ -107,7 +107,7 @@ TEST_CASE("a program that fails is written for tests/regress") {
         "n5 = ir::map(n4, {n0})",
         "check_everywhere({n5}, {.backend = Backend::cpu, .scheduler = \"adaptive\", .threads = 2, .off = "
         "\"fusion\", .contract = false, .memory = 7, .pieces = false, "
-        ".item_by_item = false});"}) {
+        ".item_by_item = false, .once = false, .live = false});"}) {
     INFO(text);
     CHECK(text.find(part) != std::string::npos);
   }
@@ -146,9 +146,11 @@ TEST_CASE("every configuration of the matrix is drawn") {
     if (c.memory > 0) seen.insert("tight memory");
     if (c.contract) seen.insert("contract");
     if (c.item_by_item) seen.insert("item by item");
+    if (c.once) seen.insert("once");
+    if (c.live) seen.insert("live");
     for (const char* pass :
          {"fusion", "share", "components", "shapes", "ranges", "in_place", "caches", "avx512"})
       if (c.off.find(pass) != std::string::npos) seen.insert(pass);
   }
-  CHECK(seen.size() == 7 + 3 + 1 + 1 + 1 + 8);
+  CHECK(seen.size() == 7 + 3 + 1 + 1 + 1 + 2 + 8);
 }

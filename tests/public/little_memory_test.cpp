@@ -445,5 +445,24 @@ TEST_CASE("stream_out gives the windows before the block that fails", "[once]") 
     }
 }
 
+TEST_CASE("tabulate holds about its result, however large items are before they are trimmed") {
+  // 40 MB of items, of which 0.8 or 2.4 MB stay; their shapes get smaller late, once in the first and once in the second extent.
+  constexpr std::int64_t count = 50'000;
+  const auto items = produce(count, [](auto i) {
+    const auto rows = cond(i < 30'000, std::int64_t{10}, std::int64_t{3});
+    const auto columns = cond(i % 7 == 0, std::int64_t{2}, cond(i < 45'000, std::int64_t{15}, i % 5 + 2));
+    return generate(index_of(rows, columns), [=](auto ix) { return i * 100 + ix[0] * 10 + ix[1]; });
+  });
+  for (const char* scheduler : {"adaptive", "fixed:3000", "fixed:10000"}) {
+    const auto table = run(consume(tabulate(items)), {.memory = 24 << 20, .scheduler = scheduler});
+    REQUIRE(table.shape() == Index{count, 3, 2});
+    bool same = true;
+    for (std::int64_t i = 0; i < count; ++i)
+      for (std::int64_t r = 0; r < 3; ++r)
+        for (std::int64_t c = 0; c < 2; ++c) same = same && table[Index{i, r, c}] == i * 100 + r * 10 + c;
+    CHECK(same);
+  }
+}
+
 }  // namespace
 }  // namespace anabranch::testing

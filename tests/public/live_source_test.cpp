@@ -232,6 +232,20 @@ TEST_CASE("live: what is not is read a chunk at a time, as the scheduler says") 
   CHECK(live(rows | std::views::filter([](const auto& row) { return row.size() > 0; })));
 }
 
+TEST_CASE("live: the first chunk of a run is its first item") {
+  for (const char* scheduler : {"adaptive", "paper"}) {
+    int asked = 0;
+    std::vector<std::int64_t> items;
+    const RunOptions options{.threads = 1, .scheduler = scheduler, .progress = [&](const Progress& progress) {
+                               items.push_back(progress.items);
+                             }};
+    run(consume(elements(map_seq(doubled, stream_in(Socket(20, asked))))), options);
+    REQUIRE(!items.empty());
+    CHECK(items.front() == 1);
+    CHECK(items.back() == 20);
+  }
+}
+
 TEST_CASE("live: a run over a slow source tells its progress and stops in time") {
   // An item every 30 ms: a chunk of thousands would take minutes.
   for (const auto& [scheduler, threads] :

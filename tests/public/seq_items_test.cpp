@@ -141,6 +141,39 @@ TEST_CASE("what follows the end of take_while_seq may fail, whatever the chunks"
                     RunError);
 }
 
+TEST_CASE(
+    "what follows the end of take_while_seq may fail inside of functions, too, and beside other results") {
+  const Vector<double> table{0.5, 1.5, 2.5, 3.5};
+  // The fifth entry and those behind it are not there; the third one ends the sequence.
+  const auto begin_of = [&](auto n) {
+    return consume(elements(take_while_seq([](auto x) { return the(x) < 2.0; },
+                                           produce(n, [&](auto i) { return unit(use(table)[i]); }))));
+  };
+  // In a loop, by as many items as it has had rounds.
+  const auto sums = awhile(
+      [](auto state) { return state[1] < 40.0; },
+      [&](auto state) {
+        const auto first = begin_of(cast<std::int64_t>(state[1]));
+        return generate(2, [=](auto i) { return cond(i == 0, state[0] + the(sum(first)), state[1] + 3.0); });
+      },
+      use(Vector<double>{0, 1}));
+  CHECK(agree(sums)[0] == 0.5 + 12 * 2.0);
+  // Of a source that can be read once, beside another result.
+  const auto once = [] {
+    return stream_in(Source<Vector<double>>(ragged<double>("tape", {{0.5}, {1.5}, {2.5}, {}, {3.5}}, false)));
+  };
+  for (const RunOptions& options : configurations()) {
+    const auto s = once();
+    const auto [some, lengths] =
+        run(std::tuple(consume(elements(take_while_seq([](auto x) { return the(x) < 2.0; },
+                                                       map_seq([](auto row) { return unit(row[0]); }, s)))),
+                       consume(elements(map_seq([](auto row) { return unit(size(row)); }, s)))),
+            options);
+    require_same(some, Vector<double>{0.5, 1.5});
+    require_same(lengths, Vector<std::int64_t>{1, 1, 1, 0, 1});
+  }
+}
+
 TEST_CASE("take_while_seq ends before the first item for which its condition does not hold") {
   const auto rows_ = some_rows();
   check_items(take_while_seq([](auto row) { return size(row) < 100; }, stream_in(rows_)),

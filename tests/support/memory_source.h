@@ -60,6 +60,11 @@ class MemorySource : public SourceBase {
     info_.in_memory = info_.live = !in_pieces;
     info_.splits = in_pieces;
   }
+  /// From now on its items come one after the other, and may have to be waited for.
+  void read_as_live() {
+    info_.in_memory = info_.splits = false;
+    info_.live = true;
+  }
   /// Called with the first item and the number of items of a piece; may throw.
   std::function<void(std::int64_t first, std::int64_t items)> on_read, on_complete;
 

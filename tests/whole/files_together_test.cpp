@@ -103,6 +103,29 @@ TEST_CASE("the files of a run appear together, or what was there before stays") 
     }
 }
 
+TEST_CASE("the report and the timeline of a run appear with its files, or they tell of the failure") {
+  for (int k = 0; k < files + 2; ++k) {
+    INFO("failure " << k);
+    const TemporaryDirectory dir, about;
+    RunOptions options;
+    options.trace = about / "timeline.json";
+    if (html_reports_available()) options.report = about / "report.html";
+    const int last = files + 1 + (html_reports_available() ? 1 : 0);
+    {
+      const Failing failing(k, -1, true);
+      if (k < last)
+        CHECK_THROWS_AS(run(four_files(dir), options), IoError);
+      else
+        CHECK_NOTHROW(run(four_files(dir), options));
+    }
+    CHECK(dir.files() == (k < last ? 0 : files));
+    if (!html_reports_available()) continue;
+    // The page that could not be put in place is not tried again in vain: the next name can be given.
+    const std::string page = read_file(about / "report.html");
+    CHECK((page.find("Input/output error") != std::string::npos) == (k < last));
+  }
+}
+
 TEST_CASE("where the file system has no hard links, the files of a run appear, and no other is left") {
   const TemporaryDirectory dir, linked;
   for (int i = 0; i < 2; ++i) {

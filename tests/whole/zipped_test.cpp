@@ -211,4 +211,90 @@ TEST_CASE("each part of a piece that cannot be read says so, and it is tried onc
   CHECK(leading->reads == 1);
 }
 
+/// Items that pieces have, all sources alike.
+std::int64_t items_of_pieces(runtime::ZippedSources& zipped, const Limit& limit) {
+  std::int64_t items = 0;
+  while (const auto piece = zipped.split(limit)) {
+    for (const auto& part : piece->read())
+      for (const SourceChunk& chunk : part) {
+        REQUIRE(chunk.first == items);
+        REQUIRE(chunk.items == part[0].items);
+        if (&chunk == &part.back()) items += chunk.items;
+      }
+    piece->complete();
+  }
+  return items;
+}
+
+TEST_CASE("of three sources in pieces, one that ends ends the stream, and not before its last item") {
+  // While the first two give a hundred items, the bytes of a chunk allow four of the third, whose end comes into sight.
+  for (const std::int64_t end : {1, 3, 10, 60, 99, 100}) {
+    INFO("items of the shortest " << end);
+    const auto of = [](std::int64_t items, std::int64_t length) {
+      return std::make_shared<Pieces>(std::vector<std::int64_t>(static_cast<std::size_t>(items), length));
+    };
+    std::vector<int> order{0, 1, 2};
+    do {
+      const std::vector<std::shared_ptr<SourceBase>> all{of(100, 10), of(end, 1), of(100, 100)};
+      std::vector<std::shared_ptr<SourceBase>> sources;
+      for (const int s : order) sources.push_back(all[static_cast<std::size_t>(s)]);
+      runtime::ZippedSources zipped(sources, INT64_MAX);
+      CHECK(items_of_pieces(zipped, {.bytes = 2'000, .memory = 1'000'000}) == end);
+    } while (std::next_permutation(order.begin(), order.end()));
+  }
+}
+
+/// Single numbers, of which one cannot be read.
+class Damaged final : public SourceBase {
+ public:
+  Damaged(std::int64_t items, std::int64_t damaged, bool in_pieces) : items_(items), damaged_(damaged) {
+    info_.name = "damaged";
+    info_.arrays = {{{ScalarType::float64}, {}}};
+    info_.live = false;
+    info_.splits = in_pieces;
+  }
+  const SourceInfo& info() const override { return info_; }
+  bool next(const Limit& limit, SourceChunk& chunk) override {
+    if (at_ == damaged_) throw DataError("damaged");
+    if (at_ == items_) return false;
+    std::int64_t n = std::min(limit.items, items_ - at_);
+    if (at_ < damaged_) n = std::min(n, damaged_ - at_);
+    const auto values = std::make_shared<std::vector<double>>(static_cast<std::size_t>(n));
+    chunk = SourceChunk{n, n, 8 * n, {}};
+    chunk.arrays.resize(1);
+    chunk.arrays[0].data.emplace_back(values, values->data());
+    at_ += n;
+    return true;
+  }
+
+ private:
+  SourceInfo info_;
+  std::int64_t items_, damaged_, at_ = 0;
+};
+
+TEST_CASE("what is damaged behind the end of the shortest source is no error, in whichever order they are") {
+  const auto sources = [](int order, std::int64_t end, bool in_pieces) {
+    std::vector<std::shared_ptr<SourceBase>> all{std::make_shared<Damaged>(100, 50, in_pieces),
+                                                 std::make_shared<Damaged>(end, -1, in_pieces)};
+    if (order == 1) std::swap(all[0], all[1]);
+    return all;
+  };
+  for (const int order : {0, 1})
+    for (const bool in_pieces : {false, true})
+      for (const std::int64_t limit : {1, 7, 50, 1000}) {
+        INFO("order " << order << ", in pieces " << in_pieces << ", limit " << limit);
+        const auto items = [&](std::int64_t end) {
+          runtime::ZippedSources zipped(sources(order, end, in_pieces), INT64_MAX);
+          if (in_pieces) return items_of_pieces(zipped, {.items = limit, .memory = 1'000'000});
+          std::int64_t count = 0;
+          for (std::vector<SourceChunk> chunks; zipped.next({.items = limit}, chunks);)
+            count += chunks[0].items;
+          return count;
+        };
+        CHECK(items(50) == 50);
+        CHECK(items(20) == 20);
+        CHECK_THROWS_AS(items(51), DataError);
+      }
+}
+
 }  // namespace anabranch::testing

@@ -61,6 +61,7 @@ RunContext RunContext::for_body(const plan::Plan& body) const {
           .own_sinks = nullptr,
           .sinks = nullptr,
           .names_items = names_items,
+          .gives_before_failure = gives_before_failure,
           .chunk_memory = chunk_memory,
           .equal_chunks = equal_chunks};
 }
@@ -81,6 +82,7 @@ RunContext RunContext::beside(RunOptions& own) const {
           .sinks = sinks,
           .names_items = names_items,
           .item = item,
+          .gives_before_failure = gives_before_failure,
           .chunk_memory = chunk_memory,
           .equal_chunks = equal_chunks};
 }
@@ -97,7 +99,8 @@ RunContext RunContext::for_nested(const plan::Plan& program, RunOptions& own) co
           .blocks = blocks,
           .into = into,
           .learned = learned,
-          .names_items = false};
+          .names_items = false,
+          .gives_before_failure = gives_before_failure};
 }
 
 }  // namespace anabranch::runtime

@@ -5,23 +5,9 @@
 
 #include "ir/cancelled.h"
 #include "ir/views.h"
-#include "run/sources/pushed_items.h"
+#include "run/sources/failure.h"
 
 namespace anabranch::runtime {
-
-std::exception_ptr failure_after_items() {
-  try {
-    throw;
-  } catch (const NothingPushed&) {
-    return nullptr;
-  } catch (const scheduler::BudgetExceeded&) {
-    return nullptr;
-  } catch (const ItemTooBig&) {
-    return nullptr;
-  } catch (...) {
-    return std::current_exception();
-  }
-}
 
 Feed::Feed(const FeedWork& work)
     : context_(work.context), builder_(info_.arrays, work.context.memory, work.context.executor) {

@@ -25,10 +25,6 @@ struct FeedWork {
   std::function<std::unique_ptr<FeedingStage>(std::size_t i)> stage{};
 };
 
-/// Of the exception that is being handled, behind items that have been read: what is to be thrown when these have been given.
-/// Null where the next attempt may succeed: memory is short, or nothing has been pushed yet.
-std::exception_ptr failure_after_items();
-
 /// Gives the items that a derived class chooses of chunks, in chunks as large as the reader wants them: whole ones as they are,
 /// else copies.
 class Feed : public SourceBase {

@@ -62,6 +62,12 @@ bool StageInput::is_fed() const {
                      [](const ir::StageSource& source) { return ir::is_fed(source.node->op()); });
 }
 
+void StageInput::close() {
+  zipped_->close();
+  opened_.clear();
+  resident_.release();
+}
+
 /// A uniform that says how many items there are.
 std::int64_t StageInput::number_of_items(int uniform, const ir::Node& asked) const {
   const std::int64_t items = global_.uniform(uniform);
@@ -112,7 +118,8 @@ std::unique_ptr<ZippedPiece> StageInput::split(const scheduler::Target& target) 
   return zipped_->split(limit_of(target));
 }
 
-/// Else a live source gives what there is in the time that a chunk may take, unless the user wants N items.
+/// Else a live source gives its first item, and then what there is in the time that a chunk may take, unless the user wants N
+/// items.
 bool StageInput::read(const scheduler::Target& target, std::vector<SourceChunk>& chunks, bool at_once) {
   Limit limit = limit_of(target);
   limit.stop = context_.options.stop;
@@ -122,8 +129,11 @@ bool StageInput::read(const scheduler::Target& target, std::vector<SourceChunk>&
     else if (policy_.kind != scheduler::Policy::Kind::fixed)
       limit.until = std::chrono::steady_clock::now() +
                     std::chrono::nanoseconds(scheduler::PipelineOptions{}.max_chunk_ns);
+    if (!has_read_ && policy_.kind != scheduler::Policy::Kind::fixed) limit.items = 1;
   }
-  return zipped_->next(limit, chunks);
+  const bool more = zipped_->next(limit, chunks);
+  has_read_ = true;
+  return more;
 }
 
 std::vector<SourceChunk> StageInput::part_of(const std::vector<SourceChunk>& chunks, std::int64_t begin,

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "ir/cancelled.h"
 #include "plan/plan.h"
 #include "run/chunks/backend.h"
 #include "run/context/context.h"
@@ -20,10 +21,13 @@ namespace anabranch::runtime {
 /// give some back.
 template <class F>
 auto with_room(const RunContext& context, bool alone, F&& f, Streams* others = nullptr) {
+  std::int64_t given_back = 0;
   const auto is_over = [&](bool again) {
-    return alone && again && (others == nullptr || !others->wait_for_memory());
+    return alone && again && (others == nullptr || !others->wait_for_memory(given_back));
   };
   for (bool again = false;; again = true) {
+    if (context.options.stop.stop_requested()) ir::raise_cancelled();
+    if (others != nullptr) given_back = others->times_given_back();
     std::int64_t bytes = 0;
     try {
       return f();
@@ -82,6 +86,8 @@ class StageInput {
   bool has_intermediates() const;
   /// Does another stage feed it?
   bool is_fed() const;
+  /// Nothing more is read: what its sources keep is given back.
+  void close();
 
  private:
   Limit limit_of(const scheduler::Target& target) const;
@@ -100,6 +106,7 @@ class StageInput {
   std::int64_t element_bytes_ = 0;  ///< of the items, per element of work
   scheduler::Reservation resident_;
   scheduler::Policy policy_;
+  bool has_read_ = false;
 };
 
 /// Of one chunk's parts, one per source of the stage.

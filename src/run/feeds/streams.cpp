@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
+#include <exception>
 #include <optional>
 #include <utility>
 
 #include "ir/cancelled.h"
 #include "ir/staged.h"
+#include "run/sources/failure.h"
 
 namespace anabranch::runtime {
 
@@ -71,7 +73,7 @@ class SharedStream {
       own.chunks.pop_front();
     else
       first.chunk = slice(first.chunk, info().arrays, items, first.chunk.items);
-    changed();
+    gave_back();
     return true;
   }
   /// The place reads no more.
@@ -79,7 +81,7 @@ class SharedStream {
     const PassStreams::Lock lock(pass_.mutex_);
     queues_[place].open = false;
     queues_[place].chunks.clear();
-    changed();
+    gave_back();
   }
 
  private:
@@ -96,13 +98,20 @@ class SharedStream {
   static constexpr std::size_t most_ahead = 4;
 
   void changed() { pass_.has_changed(); }
+  void gave_back() {
+    ++pass_.times_given_back_;
+    changed();
+  }
 
   /// There is a chunk in the queue; false at the end of the stream.
   bool fill(Queue& own, const Limit& limit, PassStreams::Lock& lock) {
-    while (own.chunks.empty()) {
+    for (bool waited = false; own.chunks.empty();) {
       if (pass_.aborted_) ir::raise_cancelled();
+      if (failed_) std::rethrow_exception(failed_);
       if (over_) return false;
       const bool waits = reads_now_ || !reads(own.member) || is_far_ahead(own.member);
+      // What the member held before this is given back by now.
+      if (waits && !std::exchange(waited, true)) ++pass_.times_given_back_;
       if (waits && pass_.wait(lock)) continue;
       if (!read(limit, lock)) return false;
     }
@@ -134,7 +143,10 @@ class SharedStream {
     forget_ended();
     lock.unlock();
     try {
-      if (SourceChunk chunk; !read_ && source_->next(limit, chunk)) read_ = std::move(chunk);
+      const std::stop_callback stopped(limit.stop, [this] { pass_.stop_.request_stop(); });
+      Limit own = limit;
+      own.stop = pass_.stop_.get_token();
+      if (SourceChunk chunk; !read_ && source_->next(own, chunk)) read_ = std::move(chunk);
       there = read_.has_value();
       if (there && read_->bytes > 0)
         kept.memory = std::make_shared<const scheduler::Reservation>(
@@ -144,6 +156,7 @@ class SharedStream {
     } catch (...) {
       lock.lock();
       reads_now_ = false;
+      failed_ = failure_after_items();
       changed();
       throw;
     }
@@ -167,6 +180,7 @@ class SharedStream {
   SourcePass reading_;
   std::vector<Queue> queues_;
   std::optional<SourceChunk> read_;  ///< and waits for memory
+  std::exception_ptr failed_;        ///< of the source, which is not asked again
   bool reads_now_ = false;
   bool over_ = false;
 };
@@ -292,13 +306,17 @@ std::shared_ptr<SourceBase> PassStreams::open(int member, const ir::Node& stream
 void PassStreams::ended(int member) {
   const Lock lock(mutex_);
   ended_.insert(member);
+  ++times_given_back_;
   has_changed();
 }
 
 void PassStreams::abort() {
-  const Lock lock(mutex_);
-  aborted_ = true;
-  has_changed();
+  {
+    const Lock lock(mutex_);
+    aborted_ = true;
+    has_changed();
+  }
+  stop_.request_stop();
 }
 
 std::int64_t PassStreams::bytes_of_member(std::int64_t members) const {
@@ -306,13 +324,19 @@ std::int64_t PassStreams::bytes_of_member(std::int64_t members) const {
   return members == 1 ? budget_.available() : budget_.available() / (members + 2);
 }
 
-bool PassStreams::wait_for_memory() {
+void PassStreams::gave_back_chunk() {
+  --held_chunks_;
+  ++times_given_back_;
+}
+
+bool PassStreams::wait_for_memory(std::int64_t times_given_back) {
   Lock lock(mutex_);
   if (aborted_) ir::raise_cancelled();
+  if (times_given_back_ != times_given_back) return true;
   const auto open = static_cast<int>(places_.size() - ended_.size());
   if (waiting_ + short_ + 1 >= open && held_chunks_ == 0) return false;
   ++short_;
-  // Nobody says that he has given memory back.
+  // Who gives memory back need not say so.
   changed_.wait_for(lock, std::chrono::microseconds(200));
   --short_;
   return true;

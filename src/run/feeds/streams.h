@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <stop_token>
 #include <vector>
 
 #include "plan/plan.h"
@@ -41,11 +42,14 @@ class PassStreams {
   std::int64_t bytes_of_member(std::int64_t members) const;
   /// The member reads no more.
   void ended(int member);
-  /// Chunks that members have read and still hold.
-  void holds(int more) { held_chunks_ += more; }
-  /// A member that holds none has no memory to read: until others may have given some back. False where they will not, as
-  /// they wait for items, too.
-  bool wait_for_memory();
+  /// A member has read a chunk and holds it, or has given one back.
+  void holds_chunk() { ++held_chunks_; }
+  void gave_back_chunk();
+  /// How often memory has been given back that the members share.
+  std::int64_t times_given_back() const { return times_given_back_; }
+  /// A member that holds no chunk has found no memory to read, since memory was given back so many times: waits until others
+  /// may have given some back. False where they will not, as they wait for items, too.
+  bool wait_for_memory(std::int64_t times_given_back);
   /// Nobody reads any more: whoever does, or waits for it, gets Cancelled.
   void abort();
 
@@ -69,8 +73,10 @@ class PassStreams {
   std::set<int> ended_;
   int waiting_ = 0, short_ = 0;  ///< members: for items, for memory
   std::atomic<int> held_chunks_ = 0;
+  std::atomic<std::int64_t> times_given_back_ = 0;
   std::int64_t changes_ = 0;
   bool aborted_ = false;
+  std::stop_source stop_;  ///< of who reads a stream that several places read
   /// Of streams with several places: per member what has been opened for it and not been taken.
   std::map<const SourceBase*, std::vector<std::vector<std::shared_ptr<SourceBase>>>> opened_;
 };
@@ -85,8 +91,14 @@ class Streams {
   PassStreams::Turn turn() { return pass_.turn(); }
   int members() const { return pass_.members(); }
   std::int64_t bytes_of_member() const { return pass_.bytes_of_member(members()); }
-  void holds(int more) { pass_.holds(more); }
-  bool wait_for_memory() { return members() > 1 && pass_.wait_for_memory(); }
+  void holds_chunk() { pass_.holds_chunk(); }
+  void gave_back_chunk() { pass_.gave_back_chunk(); }
+  std::int64_t times_given_back() const { return pass_.times_given_back(); }
+  bool wait_for_memory(std::int64_t times_given_back) {
+    return members() > 1 && pass_.wait_for_memory(times_given_back);
+  }
+  /// The member has failed: the others are not waited for, and do not wait for it.
+  void failed() { pass_.abort(); }
 
  private:
   Streams(Streams& outer, PassStreams::Set meanwhile);

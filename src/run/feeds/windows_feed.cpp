@@ -8,6 +8,7 @@
 #include "ir/cancelled.h"
 #include "ir/run_error.h"
 #include "run/feeds/feed.h"
+#include "run/sources/failure.h"
 
 namespace anabranch::runtime {
 

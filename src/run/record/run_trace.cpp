@@ -107,9 +107,16 @@ void RunTrace::end_stage() {
   place_ = {};
 }
 
-void RunTrace::finish() {
-  if (std::exchange(finished_, true)) return;
+void RunTrace::complete() {
+  if (std::exchange(complete_, true)) return;
   span(Row::run, "run", begin_ns_, now_ns(), facts_);
+  writer_.complete();
+}
+
+void RunTrace::finish() {
+  if (finished_) return;
+  complete();
+  finished_ = true;
   writer_.finish();
 }
 

@@ -20,7 +20,7 @@ struct ChunkPlace {
 /// Of a long stream the first 8192 chunks are drawn, and of the next 8192, 16384, 32768 ... 4096 each, evenly
 /// spaced, so that 10^8 chunks make a file of some 150 MB. What is not drawn is counted nevertheless.
 ///
-/// Thread-safe except where it says otherwise. Where the file cannot be written, `chunk` and `finish` throw.
+/// Thread-safe except where it says otherwise. Where the file cannot be written, `chunk`, `complete` and `finish` throw.
 class RunTrace {
  public:
   /// Creates the file, or throws IoError. Time begins `before_ns`
@@ -80,7 +80,9 @@ class RunTrace {
 
   /// Facts that are shown with the run as a whole. For the thread that runs it.
   timeline::Arguments& facts() { return facts_; }
-  /// The file is complete. Only the first call of these two does something.
+  /// The run has ended: the file is whole, but not yet in place. Only the first call of these two does something.
+  void complete();
+  /// Puts it in place, or throws and has not.
   void finish();
   /// The same for a run that failed. Does not throw: the run's own error is the one to be seen.
   void fail(std::string_view error) noexcept;
@@ -94,7 +96,7 @@ class RunTrace {
   ChunkPlace place_;
   std::int64_t stage_begin_ns_ = 0;
   bool in_pieces_ = false;
-  bool finished_ = false;
+  bool complete_ = false, finished_ = false;
 };
 
 /// Calls f. Where there is a trace, what it took becomes a span, unless it throws.

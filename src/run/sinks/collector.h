@@ -12,7 +12,7 @@ class Collector : public Sink {
   /// `directly`: parts are written to the memory that the caller gives; else only what `finish` makes of them.
   Collector(const SinkWork& work, bool directly);
   bool order_matters() const final { return true; }
-  std::vector<void*> room(std::int64_t elements) final;
+  std::vector<void*> room(std::int64_t elements) override;
   std::vector<void*> place(std::int64_t first, std::int64_t elements) const final;
   std::int64_t elements() const final { return elements_; }
   scheduler::Reservation take_reservation() final { return std::move(reservation_); }
@@ -20,6 +20,8 @@ class Collector : public Sink {
  protected:
   /// The room holds so many more.
   void keep(std::int64_t elements);
+  /// Only the first elements are kept, and count.
+  void cut(std::int64_t elements);
   /// What has been kept, in this shape.
   HostArray array_of(std::vector<std::int64_t> extents);
 

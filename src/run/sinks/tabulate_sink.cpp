@@ -4,13 +4,37 @@
 #include <cstring>
 #include <functional>
 #include <numeric>
+#include <utility>
 
 namespace anabranch::runtime {
 
-// Memory that is given for items which are trimmed at the end need only hold the trimmed ones.
+namespace {
+
+constexpr std::int64_t items_of_stretch = 1 << 13;
+
+std::int64_t product_of(const std::vector<std::int64_t>& extents) {
+  return std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+std::int64_t elements_of(const std::vector<std::vector<std::int64_t>>& extents, std::int64_t item) {
+  std::int64_t elements = 1;
+  for (const auto& each : extents)
+    elements *= each.size() == 1 ? each[0] : each[static_cast<std::size_t>(item)];
+  return elements;
+}
+
+}  // namespace
+
+// Memory that is given for items which are trimmed need only hold the trimmed ones.
 TabulateSink::TabulateSink(const SinkWork& work)
-    : Collector(work, work.into && work.array.form == ir::Form::regular),
-      extents_(work.array.extents.size()) {}
+    : Collector(work, work.into && work.array.form == ir::Form::regular) {
+  open_.extents.resize(work.array.extents.size());
+}
+
+std::vector<void*> TabulateSink::room(std::int64_t elements) {
+  if (open_.items >= items_of_stretch) close();
+  return Collector::room(elements);
+}
 
 void TabulateSink::commit(std::int64_t items, const PartShape::Result& part) {
   keep(part.elements);
@@ -19,83 +43,113 @@ void TabulateSink::commit(std::int64_t items, const PartShape::Result& part) {
 }
 
 void TabulateSink::add_extents(std::int64_t items, const std::vector<std::vector<std::int64_t>>& extents) {
-  for (std::size_t d = 0; d < extents_.size(); ++d) {
-    auto& mine = extents_[d];
+  const std::int64_t before = open_.items;
+  for (std::size_t d = 0; d < extents.size(); ++d) {
+    auto& mine = open_.extents[d];
     const auto& theirs = extents[d];
     const bool one =
         std::all_of(theirs.begin(), theirs.end(), [&](std::int64_t e) { return e == theirs[0]; });
-    if (items_ == 0 && one) {
+    if (before == 0 && one) {
       mine = {theirs[0]};
       continue;
     }
     if (one && mine.size() == 1 && mine[0] == theirs[0]) continue;
-    if (mine.size() == 1 && items_ != 1) mine.assign(static_cast<std::size_t>(items_), mine[0]);
+    if (mine.size() == 1 && before != 1) mine.assign(static_cast<std::size_t>(before), mine[0]);
     if (theirs.size() == 1)
       mine.insert(mine.end(), static_cast<std::size_t>(items), theirs[0]);
     else
       mine.insert(mine.end(), theirs.begin(), theirs.end());
   }
+  open_.items += items;
 }
 
-// Items were stored compactly, each in its own shape. If all shapes agree that is already the answer.
-HostArray TabulateSink::finish() {
-  std::vector<std::int64_t> extents{items_};
-  bool same = true;
-  for (const auto& e : extents_) {
-    extents.push_back(items_ == 0 ? 0 : *std::min_element(e.begin(), e.end()));
-    same =
-        same && (items_ == 0 || std::all_of(e.begin(), e.end(), [&](std::int64_t v) { return v == e[0]; }));
+bool TabulateSink::is_trimmed(const Stretch& stretch) const {
+  for (std::size_t d = 0; d < smallest_.size(); ++d)
+    for (const std::int64_t extent : stretch.extents[d])
+      if (extent != smallest_[d]) return false;
+  return true;
+}
+
+void TabulateSink::close() {
+  if (open_.items == 0) return;
+  const bool first = smallest_.empty();
+  for (std::size_t d = 0; d < open_.extents.size(); ++d) {
+    const std::int64_t least = *std::min_element(open_.extents[d].begin(), open_.extents[d].end());
+    if (first)
+      smallest_.push_back(least);
+    else
+      smallest_[d] = std::min(smallest_[d], least);
   }
+  const std::int64_t size = product_of(smallest_);
+  if (!is_trimmed(open_)) trim(open_, closed_elements_, closed_elements_, nullptr);
+  closed_elements_ += open_.items * size;
+  if (closed_elements_ < elements()) cut(closed_elements_);
+  if (!closed_.empty() && is_trimmed(closed_.back())) {
+    closed_.back().items += open_.items;
+  } else {
+    Stretch& closed = closed_.emplace_back(Stretch{open_.items, {}});
+    for (const std::int64_t extent : smallest_) closed.extents.push_back({extent});
+  }
+  open_.items = 0;
+  for (auto& each : open_.extents) each.clear();
+}
+
+HostArray TabulateSink::finish() {
+  close();
+  std::vector<std::int64_t> extents{items_};
+  smallest_.resize(open_.extents.size(), 0);
+  extents.insert(extents.end(), smallest_.begin(), smallest_.end());
+  const bool same = std::all_of(closed_.begin(), closed_.end(),
+                                [this](const Stretch& stretch) { return is_trimmed(stretch); });
   return same && (!into_ || directly_) ? array_of(std::move(extents)) : finish_trimmed(std::move(extents));
 }
 
 HostArray TabulateSink::finish_trimmed(std::vector<std::int64_t> extents) {
-  const std::vector<std::int64_t> trimmed(extents.begin() + 1, extents.end());
-  const std::int64_t size =
-      std::accumulate(trimmed.begin(), trimmed.end(), std::int64_t{1}, std::multiplies<>());
-  const std::int64_t bytes = items_ * size * width_of(array_.type);
+  const std::int64_t size = product_of(smallest_);
   if (into_) {
     check_capacity(*into_, items_ * size, *array_.node);
-    reservation_.resize(reservation_.bytes() + bytes);
+    reservation_.resize(reservation_.bytes() + items_ * size * width_of(array_.type));
   }
-  trim_items(trimmed, size);
-  if (!into_) {
-    for (std::size_t c = 0; c < buffers_.size(); ++c)
-      buffers_[c].cut(static_cast<std::size_t>(items_ * size) * size_of(array_.type.scalars[c]));
-    reservation_.resize(bytes);
+  std::int64_t from = 0, to = 0;
+  for (const Stretch& stretch : closed_) {
+    if (into_ || from != to || !is_trimmed(stretch)) trim(stretch, from, to, into_);
+    from += stretch.items * elements_of(stretch.extents, 0);
+    to += stretch.items * size;
   }
+  if (!into_) cut(to);
   return array_of(std::move(extents));
 }
 
-// Into the memory given for the result, or in place: no element moves to a higher address, and each is read
-// before its place is written.
-void TabulateSink::trim_items(std::span<const std::int64_t> trimmed, std::int64_t size) {
-  const std::size_t rank = trimmed.size();
+// In place no element moves to a higher address, and each is read before its place is written.
+void TabulateSink::trim(const Stretch& stretch, std::int64_t from_element, std::int64_t to_element,
+                        const HostArray& into) {
+  const std::size_t rank = smallest_.size();
   const auto extent = [&](std::size_t d, std::int64_t item) {
-    return extents_[d].size() == 1 ? extents_[d][0] : extents_[d][static_cast<std::size_t>(item)];
+    const auto& each = stretch.extents[d];
+    return each.size() == 1 ? each[0] : each[static_cast<std::size_t>(item)];
   };
-  const std::int64_t row = trimmed.back();
-  const std::int64_t rows = row == 0 ? 0 : size / row;
+  const std::int64_t row = rank == 0 ? 1 : smallest_.back();
+  const std::int64_t rows = row == 0 ? 0 : product_of(smallest_) / row;
   std::vector<std::int64_t> ix(rank, 0);
   for (std::size_t c = 0; c < buffers_.size(); ++c) {
     const std::size_t width = size_of(array_.type.scalars[c]);
-    const auto* from = static_cast<const unsigned char*>(buffers_[c].data());
-    auto* to = static_cast<unsigned char*>(into_ ? into_->buffers[c].get() : buffers_[c].data());
-    for (std::int64_t item = 0; item < items_; ++item) {
-      std::int64_t elements = 1;
-      for (std::size_t d = 0; d < rank; ++d) elements *= extent(d, item);
+    const auto* from = static_cast<const unsigned char*>(buffers_[c].data()) +
+                       static_cast<std::size_t>(from_element) * width;
+    auto* to = static_cast<unsigned char*>(into ? into->buffers[c].get() : buffers_[c].data()) +
+               static_cast<std::size_t>(to_element) * width;
+    for (std::int64_t item = 0; item < stretch.items; ++item) {
       for (std::int64_t r = 0; r < rows; ++r) {
         std::int64_t position = 0, rest = r;
-        for (std::size_t d = rank - 1; d-- > 0;) {
-          ix[d] = rest % trimmed[d];
-          rest /= trimmed[d];
+        for (std::size_t d = rank == 0 ? 0 : rank - 1; d-- > 0;) {
+          ix[d] = rest % smallest_[d];
+          rest /= smallest_[d];
         }
         for (std::size_t d = 0; d < rank; ++d) position = position * extent(d, item) + ix[d];
         std::memmove(to, from + static_cast<std::size_t>(position) * width,
                      static_cast<std::size_t>(row) * width);
         to += static_cast<std::size_t>(row) * width;
       }
-      from += static_cast<std::size_t>(elements) * width;
+      from += static_cast<std::size_t>(elements_of(stretch.extents, item)) * width;
     }
   }
 }

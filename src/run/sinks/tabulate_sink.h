@@ -1,28 +1,44 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
+#include <vector>
 
 #include "run/sinks/collector.h"
 
 namespace anabranch::runtime {
 
-/// `tabulate`: the items stacked, each of their extents trimmed to its minimum over the stream.
+/// `tabulate`: the items stacked, each of their extents trimmed to its minimum over the stream. Items are kept one after the
+/// other, each in its own shape; some thousands at a time are trimmed to what is the minimum by then, so that no more is held
+/// than about the result and a chunk.
 class TabulateSink final : public Collector {
  public:
   explicit TabulateSink(const SinkWork& work);
+  std::vector<void*> room(std::int64_t elements) override;
   void commit(std::int64_t items, const PartShape::Result& part) override;
   HostArray finish() override;
 
  private:
-  /// The extents of a part's items, one vector per dimension (or one value, if uniform).
+  /// Items that lie one after the other. Per dimension one extent while all agree, else one per item.
+  struct Stretch {
+    std::int64_t items = 0;
+    std::vector<std::vector<std::int64_t>> extents;
+  };
+
   void add_extents(std::int64_t items, const std::vector<std::vector<std::int64_t>>& extents);
+  /// The open stretch is trimmed, and joined to those before it, which have been.
+  void close();
+  bool is_trimmed(const Stretch& stretch) const;
   HostArray finish_trimmed(std::vector<std::int64_t> extents);
-  /// Moves the elements of every item into the common, smallest shape.
-  void trim_items(std::span<const std::int64_t> trimmed, std::int64_t size);
+  /// Moves the elements of items from element `from` on into the smallest shape, to element `to`: in place, or where the caller
+  /// wants the result.
+  void trim(const Stretch& stretch, std::int64_t from, std::int64_t to, const HostArray& into);
 
   std::int64_t items_ = 0;
-  /// Per dimension: one value while all agree, else one per item.
-  std::vector<std::vector<std::int64_t>> extents_;
+  std::vector<std::int64_t> smallest_;  ///< per dimension, of all items of closed stretches
+  std::vector<Stretch> closed_;         ///< each in one shape
+  std::int64_t closed_elements_ = 0;
+  Stretch open_;
 };
 
 }  // namespace anabranch::runtime

@@ -35,6 +35,11 @@ class PartOfPiece::Piece {
     }
     SourceChunk part = slice(chunk_, info_.arrays, begin, end);
     part.bytes = chunk_.bytes;
+    items_read_ += end - begin;
+    if (items_read_ == items_) {  // nobody comes for more
+      chunk_ = {};
+      bytes_read_ = 0;
+    }
     return part;
   }
   void complete(std::int64_t end) {
@@ -56,6 +61,7 @@ class PartOfPiece::Piece {
   std::mutex mutex_;
   SourceChunk chunk_;  ///< where a part has read it
   std::atomic<std::int64_t> bytes_read_ = 0;
+  std::int64_t items_read_ = 0;  ///< by parts
   std::exception_ptr failure_;
 };
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "run/sources/item_range.h"
+#include "run/sources/pushed_items.h"
 #include "run/sources/sources.h"
 
 namespace anabranch::runtime {
@@ -76,7 +77,9 @@ ZippedSources::ZippedSources(std::vector<std::shared_ptr<SourceBase>> sources, s
     : sources_(std::move(sources)),
       read_(sources_.size()),
       bytes_of_item_(sources_.size(), -1.0),
-      most_(most) {}
+      most_(most),
+      split_off_(sources_.size()),
+      ended_(sources_.size(), false) {}
 
 /// What has been read beyond the last item is given back.
 bool ZippedSources::end() {
@@ -114,8 +117,40 @@ bool ZippedSources::read(std::size_t s, const Limit& own, Limit& left) {
   return true;
 }
 
+/// It has given all the items that it said it has.
+bool ZippedSources::known_to_be_over(std::size_t s) const {
+  return read_[s].items == 0 && items_before_ >= sources_[s]->info().items.value_or(INT64_MAX);
+}
+
+/// Reading `failed` has failed: has another one no further item, so that the stream ends before that one? Who might have to
+/// wait for an item is not asked.
+bool ZippedSources::ends_before_failure(std::size_t failed, const Limit& limit) {
+  for (std::size_t s = 0; s < sources_.size(); ++s) {
+    const SourceInfo& info = sources_[s]->info();
+    if (s == failed || (info.live && !info.in_memory)) continue;
+    Limit one = limit, left = limit;
+    one.items = 1;
+    try {
+      if (!read(s, one, left)) return true;
+    } catch (const Cancelled&) {
+      throw;
+    } catch (...) {  // NOLINT(bugprone-empty-catch): the first failure is told
+    }
+  }
+  return false;
+}
+
 /// The one with the largest items is read first, and says how many items there are. Each leaves bytes for those after it.
 bool ZippedSources::read_in_step(Limit& mine) {
+  for (std::size_t s = 0; s < sources_.size(); ++s) {
+    if (known_to_be_over(s)) {
+      Limit left = mine;
+      if (!read(s, mine, left)) return false;
+    }
+    // Nothing behind the end of the shortest is read.
+    const std::int64_t known = sources_[s]->info().items.value_or(INT64_MAX);
+    if (known > items_before_) mine.items = std::min(mine.items, known - items_before_);
+  }
   const std::vector<double> shares = this->shares();
   std::vector<std::size_t> order(sources_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -127,7 +162,16 @@ bool ZippedSources::read_in_step(Limit& mine) {
     if (rest > shares[s] && mine.bytes != INT64_MAX)
       own.bytes = std::max<std::int64_t>(
           1, static_cast<std::int64_t>(static_cast<double>(mine.bytes) * (shares[s] / rest)));
-    if (!read(s, own, mine)) return false;
+    try {
+      if (!read(s, own, mine)) return false;
+    } catch (const Cancelled&) {
+      throw;
+    } catch (const NothingPushed&) {
+      throw;
+    } catch (...) {
+      if (ends_before_failure(s, mine)) return false;
+      throw;
+    }
     rest -= shares[s];
   }
   return true;
@@ -170,13 +214,41 @@ ZippedSources::SplitOff ZippedSources::size_of(const std::vector<PartOfPiece>& p
 
 /// The next piece of a source, behind those that have been split off and wait; false where it is over.
 bool ZippedSources::split_off(std::size_t s, const Limit& limit) {
+  if (ended_[s]) return false;
   const SourceInfo& info = sources_[s]->info();
   auto piece = sources_[s]->split(limit);
-  if (!piece) return false;
+  if (!piece) {
+    ended_[s] = true;
+    return false;
+  }
   if (piece->items() <= 0 || piece->items() > limit.items)
     raise_wrong_items(info, piece->items(), limit.items);
   split_off_[s].emplace_back(std::move(piece), info);
   return true;
+}
+
+/// As split_off, of an item at least; false too where the stream ends before the failure of this one.
+bool ZippedSources::split_off_or_end(std::size_t s, const Limit& limit) {
+  try {
+    return split_off(s, limit);
+  } catch (const Cancelled&) {
+    throw;
+  } catch (...) {
+    if (!split_off_[s].empty()) throw;
+    for (std::size_t other = 0; other < sources_.size(); ++other) {
+      const SourceInfo& info = sources_[other]->info();
+      if (other == s || !split_off_[other].empty() || (info.live && !info.in_memory)) continue;
+      Limit one = limit;
+      one.items = 1;
+      try {
+        if (!split_off(other, one)) return false;
+      } catch (const Cancelled&) {
+        throw;
+      } catch (...) {  // NOLINT(bugprone-empty-catch): the first failure is told
+      }
+    }
+    throw;
+  }
 }
 
 /// As many items as there are of what has been split off, but not more.
@@ -202,10 +274,7 @@ ZippedSources::SplitOff ZippedSources::split_off_until(std::size_t s, std::int64
     const Limit left{.items = items - there.items,
                      .bytes = std::max<std::int64_t>(1, limit.bytes - there.bytes),
                      .memory = limit.memory};
-    if (!split_off(s, left)) {
-      there.over = true;
-      break;
-    }
+    if (!split_off_or_end(s, left)) break;
     there = size_of(split_off_[s]);
   }
   return there;
@@ -224,7 +293,6 @@ std::unique_ptr<ZippedPiece> ZippedSources::split(const Limit& limit) {
   const auto leading = static_cast<std::size_t>(
       std::max_element(sources_.begin(), sources_.end(), leads_less) - sources_.begin());
   // What has been split off of one source stays where another one fails: then this is called again.
-  split_off_.resize(sources_.size());
   Limit mine = limit;
   mine.items = std::min(limit.items, most_ - items_before_);
   Limit of_others{.bytes = limit.bytes > INT64_MAX / 2 ? INT64_MAX : 2 * limit.bytes, .memory = limit.memory};
@@ -233,27 +301,29 @@ std::unique_ptr<ZippedPiece> ZippedSources::split(const Limit& limit) {
     const std::int64_t share = std::max<std::int64_t>(1, limit.memory / (2 * count));
     for (Limit* const of_one : {&mine, &of_others}) of_one->bytes = std::min(of_one->bytes, share);
   }
-  if (split_off_[leading].empty()) split_off(leading, mine);
+  // Nothing behind the end of the shortest is read.
+  for (const auto& source : sources_)
+    if (const std::int64_t known = source->info().items.value_or(INT64_MAX); known > items_before_)
+      mine.items = std::min(mine.items, known - items_before_);
+  if (split_off_[leading].empty()) split_off_or_end(leading, mine);
   std::int64_t items = size_of(split_off_[leading]).items;
-  bool over = false;
-  for (std::size_t s = 0; s < sources_.size(); ++s) {
-    if (s == leading) continue;
-    const SplitOff there = split_off_until(s, items, of_others);
-    over = over || there.over;
-    items = std::min(items, there.items);
-  }
-  if (items == 0) {
-    over_ = true;
-    split_off_.clear();
-    return nullptr;
-  }
+  for (std::size_t s = 0; s < sources_.size(); ++s)
+    if (s != leading) items = std::min(items, split_off_until(s, items, of_others).items);
   ZippedPiece::Pieces pieces;
-  if (over)  // these are the last
-    pieces = std::exchange(split_off_, {});
-  else
-    for (std::size_t s = 0; s < sources_.size(); ++s) pieces.push_back(take_off(s, items));
+  for (std::size_t s = 0; s < sources_.size(); ++s) pieces.push_back(take_off(s, items));
+  // One that is over has been taken whole: what others have more is behind the end.
+  for (std::size_t s = 0; s < sources_.size(); ++s) over_ = over_ || (ended_[s] && split_off_[s].empty());
+  if (items == 0) over_ = true;
+  if (over_) split_off_.assign(sources_.size(), {});
+  if (items == 0) return nullptr;
   items_before_ += items;
   return std::make_unique<ZippedPiece>(sources_, std::move(pieces), items_before_ - items, items);
+}
+
+void ZippedSources::close() {
+  end();
+  split_off_.clear();
+  sources_.clear();
 }
 
 bool ZippedSources::splits() const {

@@ -47,6 +47,8 @@ class ZippedSources {
   bool next(const Limit& limit, std::vector<SourceChunk>& chunks);
   /// The next items, to be read by whoever, in place of `next` for a whole pass; null at the end.
   std::unique_ptr<ZippedPiece> split(const Limit& limit);
+  /// Nothing more is read: what has been read is given back, and the sources are let go.
+  void close();
   /// Whether that gains: one of them gives pieces that are still to be read, and none has to read to give some.
   bool splits() const;
   bool in_memory() const;
@@ -67,13 +69,15 @@ class ZippedSources {
  private:
   std::vector<double> shares() const;
   bool read(std::size_t s, const Limit& own, Limit& left);
+  bool known_to_be_over(std::size_t s) const;
+  bool ends_before_failure(std::size_t failed, const Limit& limit);
   bool read_in_step(Limit& mine);
   struct SplitOff {
     std::int64_t items = 0, bytes = 0;
-    bool over = false;  ///< the source has no more
   };
   static SplitOff size_of(const std::vector<PartOfPiece>& pieces);
   bool split_off(std::size_t s, const Limit& limit);
+  bool split_off_or_end(std::size_t s, const Limit& limit);
   SplitOff split_off_until(std::size_t s, std::int64_t items, const Limit& limit);
   std::vector<PartOfPiece> take_off(std::size_t s, std::int64_t items);
   bool end();
@@ -84,6 +88,7 @@ class ZippedSources {
   std::int64_t most_;
   /// Per source: pieces that have been split off and wait until those of the others have been, too.
   ZippedPiece::Pieces split_off_;
+  std::vector<bool> ended_;  ///< per source: it has no more to split off
   bool over_ = false;
   std::int64_t items_before_ = 0;  ///< of the next chunk
 };

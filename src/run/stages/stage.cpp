@@ -74,6 +74,7 @@ std::vector<HostArray> StageRun::run() {
   if (context_.learned) context_.learned->note(key, result.learned);
   log_.complete();
   computing_.reset();
+  input_.close();  // others may go on
   return results_.finish();
 }
 
@@ -121,6 +122,7 @@ scheduler::ChunkPhases StageRun::phases() {
     return computed;
   };
   phases.write = [this](int s) { write(s); };
+  phases.failed = [this] { streams_.failed(); };
   // What feeds a stage computes, too, on all threads.
   phases.inline_read = input_.is_fed() || (input_.sources().in_memory() && !computing_->begins_early());
   phases.inline_write = traits_.completes_at_once && !holds_results();
@@ -146,7 +148,7 @@ std::optional<scheduler::ChunkSize> StageRun::read(Slot& slot, const scheduler::
           ? std::move(*reservation)
           : with_room(context_, true, [&] { return context_.reserve("chunks", size.bytes); }, &streams_);
   ++in_flight_;
-  streams_.holds(1);
+  streams_.holds_chunk();
   return size;
 }
 
@@ -271,7 +273,7 @@ void StageRun::write(int number) {
   slot.chunks.clear();
   slot.reservation.release();
   --in_flight_;
-  streams_.holds(-1);
+  streams_.gave_back_chunk();
 }
 
 }  // namespace anabranch::runtime

@@ -1,0 +1,150 @@
+// Several results of one source that can be read only once: computed side by side, in one pass.
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <stop_token>
+#include <thread>
+
+#include "agree.h"
+#include "support/memory_source.h"
+
+namespace anabranch::testing {
+namespace {
+
+/// Vectors of one to four elements that hold their number. After so many it fails, or waits until it is told to stop.
+class Tape final : public SourceBase {
+ public:
+  enum class Then : std::uint8_t { end, fail, wait };
+  explicit Tape(std::int64_t items, Then then) : items_(items), then_(then) {
+    info_.name = "tape";
+    info_.arrays = {array_info({ScalarType::float64}, {std::nullopt}, 0)};
+    info_.live = then == Then::wait;
+  }
+  const SourceInfo& info() const override { return info_; }
+  bool next(const Limit& limit, SourceChunk& chunk) override {
+    if (at_ == items_) {
+      ++asked_at_end;
+      if (then_ == Then::fail) throw DataError("the tape is torn");
+      if (then_ == Then::wait) wait(limit.stop);
+      return false;
+    }
+    const std::int64_t n = info_.live ? 1 : std::min({limit.items, items_ - at_, std::int64_t{50}});
+    const auto offsets = std::make_shared<std::vector<std::int64_t>>(1, 0);
+    const auto values = std::make_shared<std::vector<double>>();
+    for (std::int64_t i = at_; i < at_ + n; ++i) {
+      values->resize(values->size() + static_cast<std::size_t>(1 + i % 4), static_cast<double>(i));
+      offsets->push_back(static_cast<std::int64_t>(values->size()));
+    }
+    chunk = SourceChunk{n, std::ssize(*values), 8 * std::ssize(*values), {}};
+    chunk.arrays.resize(1);
+    chunk.arrays[0].data.emplace_back(values, values->data());
+    chunk.arrays[0].offsets = {offsets, offsets->data()};
+    at_ += n;
+    return true;
+  }
+  std::atomic<int> asked_at_end = 0;
+  std::atomic<bool> waits = false, was_stopped = false;
+
+ private:
+  /// A minute at most: then the test fails, and ends.
+  void wait(const std::stop_token& stop) {
+    std::mutex mutex;
+    std::condition_variable_any changed;
+    std::unique_lock lock(mutex);
+    waits = true;
+    changed.wait_for(lock, stop, std::chrono::minutes(1), [&] { return stop.stop_requested(); });
+    was_stopped = stop.stop_requested();
+    if (was_stopped) throw Cancelled("the tape was stopped");
+  }
+
+  SourceInfo info_;
+  std::int64_t items_, at_ = 0;
+  Then then_;
+};
+
+Seq<Vector<double>> items_of(const std::shared_ptr<Tape>& tape) { return stream_in(Source<Vector<double>>(tape)); }
+
+const auto total = [](auto row) { return sum(row); };
+const auto is_odd = [](auto row) { return cast<std::int64_t>(row[0]) % 2 == 1; };
+/// Of items from 3 on there is no such element.
+const auto beyond = [](auto row) {
+  return unit(row[cond(row[0] < 3.0, std::int64_t{0}, std::int64_t{100})]);
+};
+
+TEST_CASE("a result that fails ends the run, though its source waits for items") {
+  for (const bool filtered_fails : {false, true})
+    for (const int threads : {1, 2, 4}) {
+      INFO("the filtered one fails: " << filtered_fails << ", threads " << threads);
+      const auto tape = std::make_shared<Tape>(40, Tape::Then::wait);
+      const auto s = items_of(tape);
+      const auto all = filtered_fails ? map_seq(total, s) : map_seq(beyond, s);
+      const auto odd = filtered_fails ? map_seq(beyond, filter_seq(is_odd, s)) : map_seq(total, filter_seq(is_odd, s));
+      CHECK_THROWS_AS(run(std::tuple(consume(elements(all)), consume(elements(odd))), {.threads = threads}), RunError);
+      CHECK((!tape->waits || tape->was_stopped));
+    }
+}
+
+TEST_CASE("results of a source that waits for items are given up when a stop is requested") {
+  for (const int threads : {1, 2}) {
+    const auto tape = std::make_shared<Tape>(40, Tape::Then::wait);
+    const auto s = items_of(tape);
+    std::stop_source stop;
+    const std::jthread user([&] {
+      while (!tape->waits) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      stop.request_stop();
+    });
+    CHECK_THROWS_AS(run(std::tuple(consume(elements(map_seq(total, s))),
+                                   consume(elements(map_seq(total, filter_seq(is_odd, s))))),
+                        {.threads = threads, .stop = stop.get_token()}),
+                    Cancelled);
+    CHECK(tape->was_stopped);
+  }
+}
+
+TEST_CASE("a source of several results that fails is not asked again") {
+  for (const int threads : {1, 2, 4})
+    for (const char* scheduler : {"adaptive", "fixed:7"}) {
+      const auto tape = std::make_shared<Tape>(1000, Tape::Then::fail);
+      const auto s = items_of(tape);
+      CHECK_THROWS_AS(run(std::tuple(consume(elements(map_seq(total, s))),
+                                     consume(elements(map_seq(total, filter_seq(is_odd, s)))),
+                                     consume(tabulate(drop_seq(3, s)))),
+                          {.threads = threads, .scheduler = scheduler}),
+                      DataError);
+      CHECK(tape->asked_at_end == 1);
+    }
+}
+
+TEST_CASE("several results of a source that can be read once are the same within whatever memory they run") {
+  const auto expected = [&] {
+    const auto s = items_of(std::make_shared<Tape>(3000, Tape::Then::end));
+    return run(std::tuple(consume(elements(map_seq(total, s))), consume(elements(filter_seq(is_odd, s))),
+                          consume(fold_seq([](auto a, auto b) { return zip_with([](auto x, auto y) { return x + y; }, a, b); },
+                                           unit(0.0), map_seq(total, drop_seq(5, s))))),
+               {.backend = Backend::interpreter});
+  }();
+  int runs = 0;
+  for (std::int64_t memory = 1 << 12; memory <= 1 << 22; memory += memory / 2)
+    for (const int threads : {1, 2, 4}) {
+      INFO("memory " << memory << ", threads " << threads);
+      const auto s = items_of(std::make_shared<Tape>(3000, Tape::Then::end));
+      try {
+        const auto got =
+            run(std::tuple(consume(elements(map_seq(total, s))), consume(elements(filter_seq(is_odd, s))),
+                           consume(fold_seq([](auto a, auto b) { return zip_with([](auto x, auto y) { return x + y; }, a, b); },
+                                            unit(0.0), map_seq(total, drop_seq(5, s))))),
+                {.threads = threads, .memory = memory});
+        require_same(std::get<0>(got), std::get<0>(expected));
+        require_same(std::get<1>(got), std::get<1>(expected));
+        require_same(std::get<2>(got), std::get<2>(expected));
+        ++runs;
+      } catch (const ResourceError&) {
+        CHECK(memory < 1 << 19);  // results and what is in flight take some 100 KB
+      }
+    }
+  CHECK(runs >= 15);
+}
+
+}  // namespace
+}  // namespace anabranch::testing
