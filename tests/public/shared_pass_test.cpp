@@ -63,7 +63,9 @@ class Tape final : public SourceBase {
   Then then_;
 };
 
-Seq<Vector<double>> items_of(const std::shared_ptr<Tape>& tape) { return stream_in(Source<Vector<double>>(tape)); }
+Seq<Vector<double>> items_of(const std::shared_ptr<Tape>& tape) {
+  return stream_in(Source<Vector<double>>(tape));
+}
 
 const auto total = [](auto row) { return sum(row); };
 const auto is_odd = [](auto row) { return cast<std::int64_t>(row[0]) % 2 == 1; };
@@ -79,8 +81,10 @@ TEST_CASE("a result that fails ends the run, though its source waits for items")
       const auto tape = std::make_shared<Tape>(40, Tape::Then::wait);
       const auto s = items_of(tape);
       const auto all = filtered_fails ? map_seq(total, s) : map_seq(beyond, s);
-      const auto odd = filtered_fails ? map_seq(beyond, filter_seq(is_odd, s)) : map_seq(total, filter_seq(is_odd, s));
-      CHECK_THROWS_AS(run(std::tuple(consume(elements(all)), consume(elements(odd))), {.threads = threads}), RunError);
+      const auto odd =
+          filtered_fails ? map_seq(beyond, filter_seq(is_odd, s)) : map_seq(total, filter_seq(is_odd, s));
+      CHECK_THROWS_AS(run(std::tuple(consume(elements(all)), consume(elements(odd))), {.threads = threads}),
+                      RunError);
       CHECK((!tape->waits || tape->was_stopped));
     }
 }
@@ -119,10 +123,12 @@ TEST_CASE("a source of several results that fails is not asked again") {
 TEST_CASE("several results of a source that can be read once are the same within whatever memory they run") {
   const auto expected = [&] {
     const auto s = items_of(std::make_shared<Tape>(3000, Tape::Then::end));
-    return run(std::tuple(consume(elements(map_seq(total, s))), consume(elements(filter_seq(is_odd, s))),
-                          consume(fold_seq([](auto a, auto b) { return zip_with([](auto x, auto y) { return x + y; }, a, b); },
-                                           unit(0.0), map_seq(total, drop_seq(5, s))))),
-               {.backend = Backend::interpreter});
+    return run(
+        std::tuple(consume(elements(map_seq(total, s))), consume(elements(filter_seq(is_odd, s))),
+                   consume(fold_seq(
+                       [](auto a, auto b) { return zip_with([](auto x, auto y) { return x + y; }, a, b); },
+                       unit(0.0), map_seq(total, drop_seq(5, s))))),
+        {.backend = Backend::interpreter});
   }();
   int runs = 0;
   for (std::int64_t memory = 1 << 12; memory <= 1 << 22; memory += memory / 2)
@@ -131,9 +137,11 @@ TEST_CASE("several results of a source that can be read once are the same within
       const auto s = items_of(std::make_shared<Tape>(3000, Tape::Then::end));
       try {
         const auto got =
-            run(std::tuple(consume(elements(map_seq(total, s))), consume(elements(filter_seq(is_odd, s))),
-                           consume(fold_seq([](auto a, auto b) { return zip_with([](auto x, auto y) { return x + y; }, a, b); },
-                                            unit(0.0), map_seq(total, drop_seq(5, s))))),
+            run(std::tuple(
+                    consume(elements(map_seq(total, s))), consume(elements(filter_seq(is_odd, s))),
+                    consume(fold_seq(
+                        [](auto a, auto b) { return zip_with([](auto x, auto y) { return x + y; }, a, b); },
+                        unit(0.0), map_seq(total, drop_seq(5, s))))),
                 {.threads = threads, .memory = memory});
         require_same(std::get<0>(got), std::get<0>(expected));
         require_same(std::get<1>(got), std::get<1>(expected));
