@@ -120,11 +120,15 @@ class Run : public std::enable_shared_from_this<Run> {
     }
   }
 
-  void fail(int64_t index, std::exception_ptr error) {
+  void fail(Lock& lock, int64_t index, std::exception_ptr error) {
     if (index >= failed_at_) return;
-    if (failed_at_ == never && phases_.failed) phases_.failed();
+    const bool first = failed_at_ == never;
     failed_at_ = index;
     error_ = std::move(error);
+    if (!first || !phases_.failed) return;
+    lock.unlock();
+    phases_.failed();
+    lock.lock();
   }
 
   void free_slot(int slot) {
@@ -206,7 +210,7 @@ class Run : public std::enable_shared_from_this<Run> {
       } else if (outcome.too_big && plan_.try_smaller(record.decision.target, *outcome.too_big)) {
         trace_.add_halving();
       } else {
-        fail(chunk.index, outcome.error);
+        fail(lock, chunk.index, outcome.error);
       }
     }
     changed_.notify_all();
@@ -247,7 +251,7 @@ class Run : public std::enable_shared_from_this<Run> {
     record.wait_ns = record.compute.begin_ns - idle_since_;
     idle_since_ = record.compute.end_ns;
     if (outcome.error) {
-      fail(chunk.index, outcome.error);
+      fail(lock, chunk.index, outcome.error);
       return false;
     }
     if (computed == Computed::in_parts) {
@@ -288,7 +292,7 @@ class Run : public std::enable_shared_from_this<Run> {
     ChunkTimes& record = chunk.record;
     Outcome outcome = timed(lock, Phase::write, record.write, [&] { phases_.write(record.slot); });
     if (!outcome.error) outcome = attempt([&] { report(record); });
-    if (outcome.error) fail(chunk.index, outcome.error);
+    if (outcome.error) fail(lock, chunk.index, outcome.error);
     return !outcome.error;
   }
 

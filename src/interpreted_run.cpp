@@ -57,7 +57,8 @@ std::vector<HostArray> placed(const plan::Plan& plan, std::vector<HostArray> res
 }  // namespace
 
 std::vector<HostArray> run_interpreter(const Compiled& program, const std::vector<HostArray>& arguments,
-                                       const RunOptions& options, const std::vector<HostArray>& into) {
+                                       const interp::Callbacks& callbacks, const std::stop_token& stop,
+                                       const std::vector<HostArray>& into) {
   const plan::Plan& plan = program.plan;
   runtime::check_given_memory(into, runtime::inputs_of(plan, arguments));
   std::vector<ir::Ref> values;
@@ -67,7 +68,7 @@ std::vector<HostArray> run_interpreter(const Compiled& program, const std::vecto
   for (std::size_t i = 0; i < plan.parameters.size(); ++i) bind.set(plan.parameters[i], values[i]);
   for (const ir::Ref& root : program.program) roots.push_back(bind(root));
   const std::vector<SourcePass> passes = begin_passes(roots);
-  return placed(plan, interp::run(roots, options.stop, callbacks_of(options)), into);
+  return placed(plan, interp::run(roots, stop, callbacks), into);
 }
 
 }  // namespace anabranch

@@ -345,7 +345,7 @@ ItemData Pusher::Impl::finish() {
 
 ItemData Pusher::Impl::interpret() {
   const Compiled& compiled = program->compiled();
-  if (!gives_items) return run_interpreter(compiled, {}, options, {});
+  if (!gives_items) return run_interpreter(compiled, {}, callbacks_of(options), options.stop, {});
   const std::vector<SourcePass> passes = begin_passes(compiled.program);
   interp::ItemStream items(compiled.program[0], options.stop, callbacks_of(options));
   for (ItemData item; items.next(item);)

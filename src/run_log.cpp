@@ -103,6 +103,8 @@ void RunLog::fail(const std::exception_ptr& error) noexcept {
     if (page_) page_->commit();
   } catch (...) {  // NOLINT: the run's own error comes first
   }
+  page_.reset();  // with what was there before
+  finished_ = true;
 }
 
 }  // namespace anabranch::detail

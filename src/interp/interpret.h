@@ -26,10 +26,12 @@ using OnItem = std::function<void(std::int64_t items, std::optional<std::int64_t
 /// Called with each line that the program prints.
 using OnLine = std::function<void(std::string_view line)>;
 
-/// What a run tells while it goes on. Either may be empty.
+/// What a run tells while it goes on. Each may be empty.
 struct Callbacks {
   OnItem on_item{};
   OnLine on_line{};
+  /// Called when all has been computed, before what was written appears; and as the last of what appears, unless it throws.
+  std::function<void()> on_computed{}, on_written{};
 };
 
 /// The values of these array computations. Each sink makes one pass of its own over its sequence, however

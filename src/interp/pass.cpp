@@ -121,8 +121,11 @@ bool Pass::pull() {
   };
   for (Stage& stage : stages_)
     if (stage.fed && !advance([&] { return stage.fed->next(stage.item); })) return false;
-  for (Stream& stream : streams_)
+  for (Stream& stream : streams_) {
+    const SourceInfo& info = stream.node->payload().source->info();
+    if (failure && info.live && !info.in_memory) continue;  // it might have to wait
     if (!advance([&] { return readings_->item(*stream.node, position_, stream.item); })) return false;
+  }
   if (failure) std::rethrow_exception(failure);
   return true;
 }

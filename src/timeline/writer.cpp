@@ -28,7 +28,7 @@ std::string Writer::since_origin(std::int64_t ns) const {
 
 void Writer::event(const std::string& text) {
   const std::lock_guard lock(mutex_);
-  if (!file_) return;
+  if (!file_ || end_ >= 0) return;
   const std::string line = (first_ ? "{\"traceEvents\":[\n" : ",\n") + text;
   first_ = false;
   try {
@@ -80,22 +80,27 @@ void Writer::counter(int group, std::string_view name, std::int64_t at_ns, std::
 void Writer::complete() {
   const std::lock_guard lock(mutex_);
   if (failure_) std::rethrow_exception(failure_);
-  if (!file_) return;
+  if (!file_ || end_ >= 0) return;
   const std::string end =
       std::string(first_ ? "{\"traceEvents\":[" : "") + "\n],\"displayTimeUnit\":\"ms\"}\n";
-  // Complete, even if what follows throws.
-  auto file = std::move(file_);
-  const auto out = std::move(out_);
-  out->append(end.data(), static_cast<std::int64_t>(end.size()));
-  out->flush();
-  file->complete();
-  complete_ = std::move(file);
+  end_ = out_->position();
+  out_->append(end.data(), static_cast<std::int64_t>(end.size()));
+  out_->flush();
+  file_->file()->sync();
+}
+
+void Writer::reopen() {
+  const std::lock_guard lock(mutex_);
+  if (!file_ || end_ < 0) return;
+  out_ = std::make_unique<io::detail::BufferedWriter>(file_->file(), end_, buffer_bytes);
+  end_ = -1;
 }
 
 void Writer::finish() {
   complete();
   const std::lock_guard lock(mutex_);
-  const auto file = std::move(complete_);
+  const auto file = std::move(file_);
+  out_.reset();
   if (!file) return;
   try {
     file->commit_for_now();

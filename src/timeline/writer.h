@@ -52,6 +52,8 @@ class Writer {
   void check();
   /// The file is whole, and on the disk, but not yet in place: what may fail has been done then.
   void complete();
+  /// A complete file that is not in place takes events again.
+  void reopen();
   /// Puts it in place, or throws and has not; completes it before unless that has been done.
   void finish();
 
@@ -63,9 +65,9 @@ class Writer {
   const std::int64_t origin_ns_;
   std::mutex mutex_;
   std::set<std::pair<int, int>> named_;
-  std::unique_ptr<io::detail::AtomicFile> file_;      ///< null: complete, or failed
-  std::unique_ptr<io::detail::AtomicFile> complete_;  ///< and to be put in place
+  std::unique_ptr<io::detail::AtomicFile> file_;  ///< null: in place, or failed
   std::unique_ptr<io::detail::BufferedWriter> out_;
+  std::int64_t end_ = -1;  ///< of the events, where the file is complete
   bool first_ = true;
   std::exception_ptr failure_;
 };

@@ -213,7 +213,7 @@ TEST_CASE("products of matrices, in tiles where they are large enough") {
     k.find_checks();
     INFO(what);
     CHECK(disagreement(k) == "");
-    if (__builtin_cpu_supports("avx2")) CHECK(same_values(k, k.run(narrow), Oracle(k).run()));
+    if (__builtin_cpu_supports("avx2")) CHECK(same_values(k, k.run(narrow), k.run()));
   };
   for (const bool over_items : {false, true}) {
     for (const auto& [n, m, length] : std::vector<std::array<std::int64_t, 3>>{{0, 64, 3},
@@ -228,7 +228,8 @@ TEST_CASE("products of matrices, in tiles where they are large enough") {
                                                                                {4, 64, 4097},
                                                                                {4, 66, 12300}}) {
       // The reference takes seconds, or minutes.
-      if ((length > 300 && over_items) || (testing::sanitized && n * m * length > 200'000)) continue;
+      if ((n * m * length > 200'000 && over_items) || (testing::sanitized && n * m * length > 200'000))
+        continue;
       const std::string what =
           fmt::format("{} x {} of {}, {}", n, m, length, over_items ? "three items" : "alone");
       check(products<float>(over_items, n, m, length), "float " + what);

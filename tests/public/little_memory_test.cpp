@@ -464,5 +464,17 @@ TEST_CASE("tabulate holds about its result, however large items are before they 
   }
 }
 
+TEST_CASE("tabulate trims large items, of which there are few, too") {
+  // 40 MB, of which 5 KB stay.
+  const auto items = produce(500, [](auto i) {
+    return generate(cond(i == 1, std::int64_t{1}, i * 0 + 10'000), [=](auto ix) { return i + ix; });
+  });
+  for (const int threads : {1, 2}) {
+    const auto table = run(consume(tabulate(items)), {.threads = threads, .memory = 16 << 20});
+    REQUIRE(table.shape() == Index{500, 1});
+    for (std::int64_t i = 0; i < 500; ++i) REQUIRE(table[Index{i, 0}] == i);
+  }
+}
+
 }  // namespace
 }  // namespace anabranch::testing

@@ -89,6 +89,46 @@ TEST_CASE("a result that fails ends the run, though its source waits for items")
     }
 }
 
+TEST_CASE("a result that fails ends the run, though another source waits for items") {
+  const auto sum_of_both = [](auto a, auto b) { return unit(the(sum(a)) + the(sum(b))); };
+  for (const int threads : {1, 2, 4}) {
+    const auto tape = std::make_shared<Tape>(1000, Tape::Then::end),
+               live = std::make_shared<Tape>(6, Tape::Then::wait);
+    const auto s = items_of(tape);
+    CHECK_THROWS_AS(run(std::tuple(consume(elements(zip_with_seq(sum_of_both, s, items_of(live)))),
+                                   consume(elements(map_seq(beyond, filter_seq(is_odd, s))))),
+                        {.threads = threads, .scheduler = "fixed:1"}),
+                    RunError);
+    CHECK((!live->waits || live->was_stopped));
+  }
+  // Beside no other result: what was read before fails while the source waits.
+  const auto live = std::make_shared<Tape>(40, Tape::Then::wait);
+  CHECK_THROWS_AS(run(consume(elements(map_seq(beyond, items_of(live)))), {.threads = 2}), RunError);
+  CHECK((!live->waits || live->was_stopped));
+}
+
+TEST_CASE("results of two sources that can be read once end in whatever memory they run") {
+  const auto sum_of_both = [](auto a, auto b) { return unit(the(sum(a)) + the(sum(b))); };
+  const auto add = [](auto a, auto b) { return unit(the(a) + the(b)); };
+  int runs = 0;
+  for (std::int64_t memory = 1 << 13; memory <= 1 << 21; memory += memory / 3)
+    for (const int threads : {1, 2}) {
+      INFO("memory " << memory << ", threads " << threads);
+      const auto x = items_of(std::make_shared<Tape>(2000, Tape::Then::end)),
+                 y = items_of(std::make_shared<Tape>(2000, Tape::Then::end));
+      try {
+        const auto [together, after] =
+            run(std::tuple(consume(fold_seq(add, unit(0.0), zip_with_seq(sum_of_both, x, y))),
+                           consume(fold_seq(add, unit(0.0), map_seq(total, append_seq(y, x))))),
+                {.threads = threads, .memory = memory});
+        CHECK(*together.data() == *after.data());
+        ++runs;
+      } catch (const ResourceError&) {  // NOLINT(bugprone-empty-catch): it has ended
+      }
+    }
+  CHECK(runs >= 4);
+}
+
 TEST_CASE("results of a source that waits for items are given up when a stop is requested") {
   for (const int threads : {1, 2}) {
     const auto tape = std::make_shared<Tape>(40, Tape::Then::wait);

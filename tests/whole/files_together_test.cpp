@@ -11,6 +11,8 @@
 #include <string>
 #include <tuple>
 
+#include <nlohmann/json.hpp>
+
 #include <anabranch/anabranch.h>
 #include <anabranch/io.h>
 
@@ -119,8 +121,16 @@ TEST_CASE("the report and the timeline of a run appear with its files, or they t
         CHECK_NOTHROW(run(four_files(dir), options));
     }
     CHECK(dir.files() == (k < last ? 0 : files));
+    // What cannot be put in place itself is not tried again.
+    const bool timeline = std::filesystem::exists(about / "timeline.json");
+    CHECK(timeline == (k != last - 1));
+    if (timeline) {
+      const std::string text = read_file(about / "timeline.json");
+      CHECK((text.find("Input/output error") != std::string::npos) == (k < last));
+      CHECK(nlohmann::json::accept(text));
+    }
     if (!html_reports_available()) continue;
-    // The page that could not be put in place is not tried again in vain: the next name can be given.
+    // That of a page that cannot be is: the next name can be given.
     const std::string page = read_file(about / "report.html");
     CHECK((page.find("Input/output error") != std::string::npos) == (k < last));
   }

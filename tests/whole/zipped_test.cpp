@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include <anabranch/error.h>
@@ -247,7 +249,8 @@ TEST_CASE("of three sources in pieces, one that ends ends the stream, and not be
 /// Single numbers, of which one cannot be read.
 class Damaged final : public SourceBase {
  public:
-  Damaged(std::int64_t items, std::int64_t damaged, bool in_pieces) : items_(items), damaged_(damaged) {
+  Damaged(std::int64_t items, std::int64_t damaged, bool in_pieces, std::int64_t most = INT64_MAX)
+      : items_(items), damaged_(damaged), most_(most) {
     info_.name = "damaged";
     info_.arrays = {{{ScalarType::float64}, {}}};
     info_.live = false;
@@ -257,7 +260,7 @@ class Damaged final : public SourceBase {
   bool next(const Limit& limit, SourceChunk& chunk) override {
     if (at_ == damaged_) throw DataError("damaged");
     if (at_ == items_) return false;
-    std::int64_t n = std::min(limit.items, items_ - at_);
+    std::int64_t n = std::min({limit.items, items_ - at_, most_});
     if (at_ < damaged_) n = std::min(n, damaged_ - at_);
     const auto values = std::make_shared<std::vector<double>>(static_cast<std::size_t>(n));
     chunk = SourceChunk{n, n, 8 * n, {}};
@@ -269,7 +272,7 @@ class Damaged final : public SourceBase {
 
  private:
   SourceInfo info_;
-  std::int64_t items_, damaged_, at_ = 0;
+  std::int64_t items_, damaged_, most_, at_ = 0;
 };
 
 TEST_CASE("what is damaged behind the end of the shortest source is no error, in whichever order they are") {
@@ -295,6 +298,82 @@ TEST_CASE("what is damaged behind the end of the shortest source is no error, in
         CHECK(items(20) == 20);
         CHECK_THROWS_AS(items(51), DataError);
       }
+}
+
+TEST_CASE("of three sources in pieces, what is damaged behind the end of the shortest is no error, either") {
+  std::vector<int> order{0, 1, 2};
+  do {
+    for (const std::int64_t end : {40, 50, 51}) {
+      const std::vector<std::shared_ptr<SourceBase>> all{std::make_shared<Damaged>(100, -1, true),
+                                                         std::make_shared<Damaged>(100, 50, true, 30),
+                                                         std::make_shared<Damaged>(end, -1, true)};
+      std::vector<std::shared_ptr<SourceBase>> sources;
+      for (const int s : order) sources.push_back(all[static_cast<std::size_t>(s)]);
+      runtime::ZippedSources zipped(sources, INT64_MAX);
+      INFO("order " << order[0] << order[1] << order[2] << ", end " << end);
+      if (end <= 50)
+        CHECK(items_of_pieces(zipped, {.items = 1000, .memory = 1'000'000}) == end);
+      else
+        CHECK_THROWS_AS(items_of_pieces(zipped, {.items = 1000, .memory = 1'000'000}), DataError);
+    }
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
+/// Single numbers. When it is asked for item 20 it does something else, once.
+class Scripted final : public SourceBase {
+ public:
+  explicit Scripted(std::function<std::int64_t()> at_20) : at_20_(std::move(at_20)) {
+    info_.name = "scripted";
+    info_.arrays = {{{ScalarType::float64}, {}}};
+    info_.live = false;
+  }
+  const SourceInfo& info() const override { return info_; }
+  bool next(const Limit& limit, SourceChunk& chunk) override {
+    if (ended_ || at_ == 100) return false;
+    std::int64_t n = std::min({limit.items, 100 - at_, std::int64_t{5}});
+    if (at_ == 20 && at_20_) {
+      try {
+        n = std::exchange(at_20_, nullptr)();
+      } catch (const DataError&) {
+        ended_ = true;  // whoever goes on behind a failure finds no more
+        throw;
+      }
+    }
+    const auto values = std::make_shared<std::vector<double>>(static_cast<std::size_t>(n));
+    chunk = SourceChunk{n, n, 8 * n, {}};
+    chunk.arrays.resize(1);
+    chunk.arrays[0].data.emplace_back(values, values->data());
+    at_ += n;
+    return true;
+  }
+
+ private:
+  SourceInfo info_;
+  std::int64_t at_ = 0;
+  bool ended_ = false;
+  std::function<std::int64_t()> at_20_;
+};
+
+TEST_CASE("what fails in one source while another one waits for memory is told") {
+  // The first is tried again; that the second one has failed by then must not be forgotten.
+  const auto items_of = [](std::function<std::int64_t()> first, std::function<std::int64_t()> second) {
+    std::int64_t items = 0;
+    runtime::ZippedSources zipped(
+        {std::make_shared<Scripted>(std::move(first)), std::make_shared<Scripted>(std::move(second))});
+    for (std::vector<SourceChunk> chunks;;) {
+      try {
+        if (!zipped.next({.items = 5}, chunks)) return items;
+        items += chunks[0].items;
+      } catch (const ItemTooBig&) {  // NOLINT(bugprone-empty-catch): once more
+      }
+    }
+  };
+  const auto too_big = []() -> std::int64_t { throw ItemTooBig("an item waits", 100); };
+  const auto damaged = []() -> std::int64_t { throw DataError("damaged"); };
+  CHECK_THROWS_AS(items_of(too_big, damaged), DataError);
+  CHECK_THROWS_AS(items_of(damaged, too_big), DataError);
+  CHECK_THROWS_AS(items_of(too_big, [] { return std::int64_t{7}; }), RunError);  // more than it was asked for
+  CHECK(items_of(nullptr, nullptr) == 100);
 }
 
 }  // namespace anabranch::testing

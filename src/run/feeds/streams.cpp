@@ -15,23 +15,48 @@ namespace anabranch::runtime {
 
 namespace {
 
+/// A limit under which a source is stopped by whoever read it, and when the pass is given up.
+class StoppedToo {
+ public:
+  StoppedToo(const Limit& limit, const std::stop_source& pass)
+      : limit_(limit), readers_(limit.stop, Request{pass}) {
+    limit_.stop = pass.get_token();
+  }
+  const Limit& limit() const { return limit_; }
+
+ private:
+  struct Request {
+    std::stop_source pass;
+    void operator()() { pass.request_stop(); }
+  };
+  Limit limit_;
+  std::stop_callback<Request> readers_;
+};
+
 /// A stream that one place reads.
 class OneReader final : public SourceBase {
  public:
-  OneReader(const std::shared_ptr<SourceBase>& source, const Place& reader)
-      : source_(source), pass_(source, reader) {}
+  OneReader(const std::shared_ptr<SourceBase>& source, const Place& reader, const std::stop_source& stop)
+      : source_(source), pass_(source, reader), stop_(stop) {}
   ~OneReader() override { source_->use_memory({}); }
   OneReader(const OneReader&) = delete;
   OneReader& operator=(const OneReader&) = delete;
   const SourceInfo& info() const override { return source_->info(); }
-  bool next(const Limit& limit, SourceChunk& chunk) override { return source_->next(limit, chunk); }
-  std::unique_ptr<SourcePiece> split(const Limit& limit) override { return source_->split(limit); }
+  bool next(const Limit& limit, SourceChunk& chunk) override {
+    const StoppedToo limits(limit, stop_);
+    return source_->next(limits.limit(), chunk);
+  }
+  std::unique_ptr<SourcePiece> split(const Limit& limit) override {
+    const StoppedToo limits(limit, stop_);
+    return source_->split(limits.limit());
+  }
   std::int64_t resident_bytes() const override { return source_->resident_bytes(); }
   void use_memory(const ChunkMemory& memory) override { source_->use_memory(memory); }
 
  private:
   std::shared_ptr<SourceBase> source_;
   SourcePass pass_;
+  std::stop_source stop_;
 };
 
 /// As many items of a chunk as the limit allows, one at least.
@@ -105,13 +130,11 @@ class SharedStream {
 
   /// There is a chunk in the queue; false at the end of the stream.
   bool fill(Queue& own, const Limit& limit, PassStreams::Lock& lock) {
-    for (bool waited = false; own.chunks.empty();) {
+    while (own.chunks.empty()) {
       if (pass_.aborted_) ir::raise_cancelled();
       if (failed_) std::rethrow_exception(failed_);
       if (over_) return false;
       const bool waits = reads_now_ || !reads(own.member) || is_far_ahead(own.member);
-      // What the member held before this is given back by now.
-      if (waits && !std::exchange(waited, true)) ++pass_.times_given_back_;
       if (waits && pass_.wait(lock)) continue;
       if (!read(limit, lock)) return false;
     }
@@ -143,10 +166,8 @@ class SharedStream {
     forget_ended();
     lock.unlock();
     try {
-      const std::stop_callback stopped(limit.stop, [this] { pass_.stop_.request_stop(); });
-      Limit own = limit;
-      own.stop = pass_.stop_.get_token();
-      if (SourceChunk chunk; !read_ && source_->next(own, chunk)) read_ = std::move(chunk);
+      const StoppedToo limits(limit, pass_.stop_);
+      if (SourceChunk chunk; !read_ && source_->next(limits.limit(), chunk)) read_ = std::move(chunk);
       there = read_.has_value();
       if (there && read_->bytes > 0)
         kept.memory = std::make_shared<const scheduler::Reservation>(
@@ -157,7 +178,7 @@ class SharedStream {
       lock.lock();
       reads_now_ = false;
       failed_ = failure_after_items();
-      changed();
+      if (failed_) changed();  // where memory is short there is nothing new for others
       throw;
     }
     lock.lock();
@@ -278,7 +299,7 @@ std::shared_ptr<SourceBase> PassStreams::open(int member, const ir::Node& stream
   for (std::size_t m = 0; m < places_.size(); ++m)
     if (const auto found = places_[m].find(source.get()); found != places_[m].end())
       members.insert(members.end(), static_cast<std::size_t>(found->second), static_cast<int>(m));
-  if (members.size() == 1) return std::make_shared<OneReader>(source, reader);
+  if (members.size() == 1) return std::make_shared<OneReader>(source, reader, stop_);
   // What has been made of it closes itself when something throws, for which it takes the lock.
   std::shared_ptr<SharedStream> shared;
   std::vector<std::vector<std::shared_ptr<SourceBase>>> made;
@@ -333,20 +354,19 @@ bool PassStreams::wait_for_memory(std::int64_t times_given_back) {
   Lock lock(mutex_);
   if (aborted_) ir::raise_cancelled();
   if (times_given_back_ != times_given_back) return true;
-  const auto open = static_cast<int>(places_.size() - ended_.size());
-  if (waiting_ + short_ + 1 >= open && held_chunks_ == 0) return false;
+  if (waiting_ + short_ + 1 >= open_members() && held_chunks_ == 0) return false;
   ++short_;
-  // Who gives memory back need not say so.
+  // Who gives memory back need not say so, and one that has been woken may be about to wait again.
   changed_.wait_for(lock, std::chrono::microseconds(200));
   --short_;
-  return true;
+  return times_given_back_ != times_given_back || waiting_ + short_ + 1 < open_members() || held_chunks_ > 0;
 }
 
 bool PassStreams::wait(Lock& lock) {
-  const auto open = static_cast<int>(places_.size() - ended_.size());
-  if (waiting_ + 1 >= open) return false;
+  if (waiting_ + 1 >= open_members()) return false;
   const std::int64_t seen = changes_;
   ++waiting_;
+  ++times_given_back_;  // by now the member has given back what it held before
   changed_.wait(lock, [&] { return changes_ != seen; });
   return true;
 }
@@ -379,6 +399,7 @@ Streams Streams::of_feed(const plan::StagePlan& stage, std::size_t source, std::
   if (is_appended(stage.sources[source]))
     streams.own_ = std::make_unique<PassStreams>(plan_, std::vector{stage.sources[source].feeds[i]},
                                                  pass_.budget_, streams.meanwhile_);
+  if (streams.own_) streams.own_->stop_ = pass_.stop_;
   return streams;
 }
 

@@ -60,6 +60,7 @@ class PassStreams {
   using Lock = std::unique_lock<std::mutex>;
   static Places places_of(const plan::Plan& plan, int stage, const Set& meanwhile);
   bool is_open(int member) const { return !ended_.contains(member); }
+  int open_members() const { return static_cast<int>(places_.size() - ended_.size()); }
   /// Until something has changed; false where everybody waits, so that nothing will.
   bool wait(Lock& lock);
   void has_changed();
@@ -76,7 +77,7 @@ class PassStreams {
   std::atomic<std::int64_t> times_given_back_ = 0;
   std::int64_t changes_ = 0;
   bool aborted_ = false;
-  std::stop_source stop_;  ///< of who reads a stream that several places read
+  std::stop_source stop_;  ///< of who reads a stream, and waits there for items
   /// Of streams with several places: per member what has been opened for it and not been taken.
   std::map<const SourceBase*, std::vector<std::vector<std::shared_ptr<SourceBase>>>> opened_;
 };

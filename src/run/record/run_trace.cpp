@@ -122,7 +122,9 @@ void RunTrace::finish() {
 
 void RunTrace::fail(std::string_view error) noexcept {
   try {
+    if (finished_) return;
     facts_.add("error", error);
+    if (std::exchange(complete_, false)) writer_.reopen();
     finish();
   } catch (...) {  // NOLINT: the run's own error comes first
   }

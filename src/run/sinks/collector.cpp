@@ -64,7 +64,6 @@ void Collector::cut(std::int64_t elements) {
   for (std::size_t c = 0; c < buffers_.size(); ++c)
     buffers_[c].cut(static_cast<std::size_t>(elements) * size_of(array_.type.scalars[c]));
   elements_ = elements;
-  reservation_.resize(elements * width_of(array_.type));
 }
 
 HostArray Collector::array_of(std::vector<std::int64_t> extents) {

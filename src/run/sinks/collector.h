@@ -20,7 +20,7 @@ class Collector : public Sink {
  protected:
   /// The room holds so many more.
   void keep(std::int64_t elements);
-  /// Only the first elements are kept, and count.
+  /// Only the first elements are kept. Their memory counts as before: it is not given back before the end.
   void cut(std::int64_t elements);
   /// What has been kept, in this shape.
   HostArray array_of(std::vector<std::int64_t> extents);

@@ -11,6 +11,7 @@ namespace anabranch::runtime {
 namespace {
 
 constexpr std::int64_t items_of_stretch = 1 << 13;
+constexpr std::int64_t bytes_of_stretch = std::int64_t{4} << 20;
 
 std::int64_t product_of(const std::vector<std::int64_t>& extents) {
   return std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, std::multiplies<>());
@@ -32,7 +33,8 @@ TabulateSink::TabulateSink(const SinkWork& work)
 }
 
 std::vector<void*> TabulateSink::room(std::int64_t elements) {
-  if (open_.items >= items_of_stretch) close();
+  const std::int64_t bytes = (this->elements() - closed_elements_) * width_of(array_.type);
+  if (open_.items >= items_of_stretch || bytes >= bytes_of_stretch) close();
   return Collector::room(elements);
 }
 
@@ -72,26 +74,49 @@ bool TabulateSink::is_trimmed(const Stretch& stretch) const {
 
 void TabulateSink::close() {
   if (open_.items == 0) return;
-  const bool first = smallest_.empty();
+  std::vector<std::int64_t> smallest = smallest_;
   for (std::size_t d = 0; d < open_.extents.size(); ++d) {
     const std::int64_t least = *std::min_element(open_.extents[d].begin(), open_.extents[d].end());
-    if (first)
-      smallest_.push_back(least);
+    if (d < smallest_.size())
+      smallest[d] = std::min(smallest[d], least);
     else
-      smallest_[d] = std::min(smallest_[d], least);
+      smallest.push_back(least);
   }
-  const std::int64_t size = product_of(smallest_);
-  if (!is_trimmed(open_)) trim(open_, closed_elements_, closed_elements_, nullptr);
+  Stretch closed{open_.items, {}};
+  for (const std::int64_t extent : smallest) closed.extents.push_back({extent});
+  closed_.reserve(closed_.size() + 1);
+  // From here on nothing fails.
+  smallest_.swap(smallest);
+  const std::int64_t size = product_of(smallest_), open_from = closed_elements_;
+  std::int64_t items = 0;
+  for (const Stretch& stretch : closed_) items += stretch.items;
+  if (closed_elements_ > 2 * items * size) {  // most of what is held will not stay
+    trim_closed(nullptr);
+    closed_.erase(closed_.begin() + 1, closed_.end());
+    closed_.front().items = items;
+    for (std::size_t d = 0; d < smallest_.size(); ++d) closed_.front().extents[d].front() = smallest_[d];
+    closed_elements_ = items * size;
+  }
+  if (open_from != closed_elements_ || !is_trimmed(open_)) trim(open_, open_from, closed_elements_, nullptr);
   closed_elements_ += open_.items * size;
   if (closed_elements_ < elements()) cut(closed_elements_);
-  if (!closed_.empty() && is_trimmed(closed_.back())) {
+  if (!closed_.empty() && is_trimmed(closed_.back()))
     closed_.back().items += open_.items;
-  } else {
-    Stretch& closed = closed_.emplace_back(Stretch{open_.items, {}});
-    for (const std::int64_t extent : smallest_) closed.extents.push_back({extent});
-  }
+  else
+    closed_.push_back(std::move(closed));
   open_.items = 0;
   for (auto& each : open_.extents) each.clear();
+}
+
+/// All closed stretches, into the smallest shape.
+void TabulateSink::trim_closed(const HostArray& into) {
+  const std::int64_t size = product_of(smallest_);
+  std::int64_t from = 0, to = 0;
+  for (const Stretch& stretch : closed_) {
+    if (into || from != to || !is_trimmed(stretch)) trim(stretch, from, to, into);
+    from += stretch.items * elements_of(stretch.extents, 0);
+    to += stretch.items * size;
+  }
 }
 
 HostArray TabulateSink::finish() {
@@ -101,22 +126,16 @@ HostArray TabulateSink::finish() {
   extents.insert(extents.end(), smallest_.begin(), smallest_.end());
   const bool same = std::all_of(closed_.begin(), closed_.end(),
                                 [this](const Stretch& stretch) { return is_trimmed(stretch); });
-  return same && (!into_ || directly_) ? array_of(std::move(extents)) : finish_trimmed(std::move(extents));
-}
-
-HostArray TabulateSink::finish_trimmed(std::vector<std::int64_t> extents) {
-  const std::int64_t size = product_of(smallest_);
-  if (into_) {
-    check_capacity(*into_, items_ * size, *array_.node);
-    reservation_.resize(reservation_.bytes() + items_ * size * width_of(array_.type));
+  const std::int64_t elements = items_ * product_of(smallest_), bytes = elements * width_of(array_.type);
+  if (into_ && !directly_) {
+    check_capacity(*into_, elements, *array_.node);
+    reservation_.resize(reservation_.bytes() + bytes);
+    trim_closed(into_);
+  } else if (!same) {
+    trim_closed(nullptr);
+    cut(elements);
   }
-  std::int64_t from = 0, to = 0;
-  for (const Stretch& stretch : closed_) {
-    if (into_ || from != to || !is_trimmed(stretch)) trim(stretch, from, to, into_);
-    from += stretch.items * elements_of(stretch.extents, 0);
-    to += stretch.items * size;
-  }
-  if (!into_) cut(to);
+  if (!into_) reservation_.resize(bytes);
   return array_of(std::move(extents));
 }
 

@@ -9,8 +9,8 @@
 namespace anabranch::runtime {
 
 /// `tabulate`: the items stacked, each of their extents trimmed to its minimum over the stream. Items are kept one after the
-/// other, each in its own shape; some thousands at a time are trimmed to what is the minimum by then, so that no more is held
-/// than about the result and a chunk.
+/// other, each in its own shape; some at a time, thousands or megabytes, are trimmed to what is the minimum by then; so no more is held than
+/// about two results of the items so far, what is between, and a chunk.
 class TabulateSink final : public Collector {
  public:
   explicit TabulateSink(const SinkWork& work);
@@ -29,7 +29,7 @@ class TabulateSink final : public Collector {
   /// The open stretch is trimmed, and joined to those before it, which have been.
   void close();
   bool is_trimmed(const Stretch& stretch) const;
-  HostArray finish_trimmed(std::vector<std::int64_t> extents);
+  void trim_closed(const HostArray& into);
   /// Moves the elements of items from element `from` on into the smallest shape, to element `to`: in place, or where the caller
   /// wants the result.
   void trim(const Stretch& stretch, std::int64_t from, std::int64_t to, const HostArray& into);

@@ -1,11 +1,12 @@
 #include "run/sources/zipped_sources.h"
 
 #include <algorithm>
+#include <exception>
 #include <numeric>
 #include <utility>
 
+#include "run/sources/failure.h"
 #include "run/sources/item_range.h"
-#include "run/sources/pushed_items.h"
 #include "run/sources/sources.h"
 
 namespace anabranch::runtime {
@@ -79,7 +80,8 @@ ZippedSources::ZippedSources(std::vector<std::shared_ptr<SourceBase>> sources, s
       bytes_of_item_(sources_.size(), -1.0),
       most_(most),
       split_off_(sources_.size()),
-      ended_(sources_.size(), false) {}
+      ended_(sources_.size(), false),
+      failed_(sources_.size()) {}
 
 /// What has been read beyond the last item is given back.
 bool ZippedSources::end() {
@@ -103,10 +105,17 @@ bool ZippedSources::read(std::size_t s, const Limit& own, Limit& left) {
   SourceChunk& read = read_[s];
   const bool is_kept = read.items > 0;  // and left out of what memory there is
   if (!is_kept) {
-    const SourceInfo& info = sources_[s]->info();
-    if (!sources_[s]->next(own, read)) return false;
-    if (read.items <= 0 || read.items > own.items) raise_wrong_items(info, read.items, own.items);
-    check_chunk(info, read);
+    if (failed_[s]) std::rethrow_exception(failed_[s]);
+    try {
+      const SourceInfo& info = sources_[s]->info();
+      if (!sources_[s]->next(own, read)) return false;
+      if (read.items <= 0 || read.items > own.items) raise_wrong_items(info, read.items, own.items);
+      check_chunk(info, read);
+    } catch (...) {
+      read = {};
+      failed_[s] = failure_after_items();
+      throw;
+    }
     bytes_of_item_[s] = static_cast<double>(read.bytes) / static_cast<double>(read.items);
   }
   left.items = std::min(left.items, read.items);
@@ -166,10 +175,8 @@ bool ZippedSources::read_in_step(Limit& mine) {
       if (!read(s, own, mine)) return false;
     } catch (const Cancelled&) {
       throw;
-    } catch (const NothingPushed&) {
-      throw;
     } catch (...) {
-      if (ends_before_failure(s, mine)) return false;
+      if (failed_[s] && ends_before_failure(s, mine)) return false;
       throw;
     }
     rest -= shares[s];
@@ -215,26 +222,33 @@ ZippedSources::SplitOff ZippedSources::size_of(const std::vector<PartOfPiece>& p
 /// The next piece of a source, behind those that have been split off and wait; false where it is over.
 bool ZippedSources::split_off(std::size_t s, const Limit& limit) {
   if (ended_[s]) return false;
-  const SourceInfo& info = sources_[s]->info();
-  auto piece = sources_[s]->split(limit);
-  if (!piece) {
-    ended_[s] = true;
-    return false;
+  if (failed_[s]) std::rethrow_exception(failed_[s]);
+  try {
+    const SourceInfo& info = sources_[s]->info();
+    auto piece = sources_[s]->split(limit);
+    if (!piece) {
+      ended_[s] = true;
+      return false;
+    }
+    if (piece->items() <= 0 || piece->items() > limit.items)
+      raise_wrong_items(info, piece->items(), limit.items);
+    split_off_[s].emplace_back(std::move(piece), info);
+    return true;
+  } catch (...) {
+    failed_[s] = failure_after_items();
+    throw;
   }
-  if (piece->items() <= 0 || piece->items() > limit.items)
-    raise_wrong_items(info, piece->items(), limit.items);
-  split_off_[s].emplace_back(std::move(piece), info);
-  return true;
 }
 
-/// As split_off, of an item at least; false too where the stream ends before the failure of this one.
+/// As split_off; false too where this one fails, but has items that wait, or the stream ends before that.
 bool ZippedSources::split_off_or_end(std::size_t s, const Limit& limit) {
   try {
     return split_off(s, limit);
   } catch (const Cancelled&) {
     throw;
   } catch (...) {
-    if (!split_off_[s].empty()) throw;
+    if (!failed_[s]) throw;
+    if (!split_off_[s].empty()) return false;
     for (std::size_t other = 0; other < sources_.size(); ++other) {
       const SourceInfo& info = sources_[other]->info();
       if (other == s || !split_off_[other].empty() || (info.live && !info.in_memory)) continue;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <exception>
 #include <memory>
 #include <vector>
 
@@ -89,6 +90,8 @@ class ZippedSources {
   /// Per source: pieces that have been split off and wait until those of the others have been, too.
   ZippedPiece::Pieces split_off_;
   std::vector<bool> ended_;  ///< per source: it has no more to split off
+  /// Per source: it is not asked again. That is told when its next item is needed.
+  std::vector<std::exception_ptr> failed_;
   bool over_ = false;
   std::int64_t items_before_ = 0;  ///< of the next chunk
 };
