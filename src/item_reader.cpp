@@ -108,15 +108,15 @@ bool ItemReader::next(std::vector<std::shared_ptr<ArrayData>>& item) {
   if (impl_->failed) std::rethrow_exception(impl_->failed);
   try {
     if (impl_->next(item)) return true;
+    impl_->end();
+    impl_->log->finish();
+    return false;
   } catch (...) {
     impl_->failed = std::current_exception();
     impl_->end();
     impl_->log->fail(impl_->failed);
     throw;
   }
-  impl_->end();
-  impl_->log->finish();
-  return false;
 }
 
 }  // namespace anabranch::detail

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <filesystem>
 #include <utility>
 
 #include <fmt/format.h>
@@ -106,28 +105,6 @@ void check_memory(const plan::Plan& plan, const Arrays& into) {
                fmt::format("the memory for result {}", r));
 }
 
-bool is_same_file(const std::string& a, const std::string& b) {
-  const auto place = [](const std::string& file) {
-    return std::filesystem::absolute(file).lexically_normal();
-  };
-  return !a.empty() && place(a) == place(b);
-}
-
-/// What is written about a run may not take the place of what the run writes.
-void check_files(const Compiled& compiled, const RunOptions& options) {
-  if (options.trace.empty() && options.report.empty()) return;
-  for (const ir::Node* node : ir::topological(compiled.program)) {
-    if (!ir::is_write(*node)) continue;
-    const std::string& file = ir::SinkTerm(ir::Consume(*node).sink()).sink()->info().name;
-    for (const auto& [about, what] :
-         {std::pair(options.trace, "timeline"), std::pair(options.report, "report")})
-      if (is_same_file(about, file))
-        throw ProgramError(
-            fmt::format("RunOptions: {}: the {} would replace what the program writes there ({})", about,
-                        what, to_string(node->place())));
-  }
-}
-
 Arrays run_interpreted(ProgramImpl& program, const Arrays& arguments, const RunOptions& options, RunLog& log,
                        const Arrays& into) {
   log.report().backend = "interpreter";
@@ -157,7 +134,6 @@ Arrays run_compiled(ProgramImpl& program, const Arrays& arguments, const RunOpti
 Arrays run(ProgramImpl& program, const Arrays& arguments, const RunOptions& options, RunReport* report,
            const Arrays& into, ResultsIn results_in) {
   check(options);
-  check_files(program.compiled(), options);
   program.require(options.require);
   check_arguments(program.compiled().plan, arguments);
   check_memory(program.compiled().plan, into);

@@ -345,7 +345,12 @@ ItemData Pusher::Impl::finish() {
 
 ItemData Pusher::Impl::interpret() {
   const Compiled& compiled = program->compiled();
-  if (!gives_items) return run_interpreter(compiled, {}, callbacks_of(options), options.stop, {});
+  if (!gives_items) {
+    interp::Callbacks callbacks = callbacks_of(options);
+    callbacks.on_computed = [this] { log->complete(); };
+    callbacks.on_written = [this] { log->finish(); };
+    return run_interpreter(compiled, {}, callbacks, options.stop, {});
+  }
   const std::vector<SourcePass> passes = begin_passes(compiled.program);
   interp::ItemStream items(compiled.program[0], options.stop, callbacks_of(options));
   for (ItemData item; items.next(item);)
@@ -353,6 +358,7 @@ ItemData Pusher::Impl::interpret() {
       on_item(std::move(item));
     else
       interpreted.push_back(std::move(item));
+  log->finish();
   return {};
 }
 

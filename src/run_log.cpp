@@ -1,8 +1,13 @@
 #include "run_log.h"
 
 #include <cmath>
+#include <filesystem>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "ir/views.h"
+#include "ir/walk.h"
 #include "page_data.h"
 
 namespace anabranch::detail {
@@ -45,11 +50,39 @@ bool is_cancelled(const std::exception_ptr& error) {
   }
 }
 
+bool is_same_file(const std::string& a, const std::string& b) {
+  const auto place = [](const std::string& file) {
+    return std::filesystem::absolute(file).lexically_normal();
+  };
+  return !a.empty() && place(a) == place(b);
+}
+
+/// What is written about a run may not take the place of what the run writes.
+void check_files(const Compiled& compiled, const RunOptions& options) {
+  if (options.trace.empty() && options.report.empty()) return;
+  for (const ir::Node* node : ir::topological(compiled.program)) {
+    if (!ir::is_write(*node)) continue;
+    const std::string& file = ir::SinkTerm(ir::Consume(*node).sink()).sink()->info().name;
+    for (const auto& [about, what] :
+         {std::pair(options.trace, "timeline"), std::pair(options.report, "report")})
+      if (is_same_file(about, file))
+        throw ProgramError(
+            fmt::format("RunOptions: {}: the {} would replace what the program writes there ({})", about,
+                        what, to_string(node->place())));
+  }
+}
+
+/// Where they are the same, nothing has been made yet.
+const RunOptions& checked(const ProgramImpl& program, const RunOptions& options) {
+  check_files(program.compiled(), options);
+  return options;
+}
+
 }  // namespace
 
 RunLog::RunLog(const ProgramImpl& program, const RunOptions& options, RunReport* report)
     : program_(program),
-      options_(options),
+      options_(checked(program, options)),
       begin_ns_(RunTrace::now_ns()),
       report_(report ? report : &own_),
       trace_(begin_trace(program, options)),

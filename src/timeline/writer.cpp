@@ -83,10 +83,17 @@ void Writer::complete() {
   if (!file_ || end_ >= 0) return;
   const std::string end =
       std::string(first_ ? "{\"traceEvents\":[" : "") + "\n],\"displayTimeUnit\":\"ms\"}\n";
-  end_ = out_->position();
-  out_->append(end.data(), static_cast<std::int64_t>(end.size()));
-  out_->flush();
-  file_->file()->sync();
+  const std::int64_t events = out_->position();
+  try {
+    out_->append(end.data(), static_cast<std::int64_t>(end.size()));
+    out_->flush();
+    file_->file()->sync();
+  } catch (...) {  // told once
+    out_.reset();
+    file_.reset();
+    throw;
+  }
+  end_ = events;
 }
 
 void Writer::reopen() {

@@ -175,13 +175,18 @@ void FeedingStage::compute(SourceChunk& chunk) {
     const std::int64_t end = std::min(whole, read_at_ + items_that_fit_);
     const std::vector<SourceChunk> part =
         end - read_at_ == whole ? read_ : input_.part_of(read_, read_at_, end);
-    if (fits(part, chunk) || (computes_ && computing_->make_room(0) && fits(part, chunk))) {
+    if (fits(part, chunk) || (makes_room() && fits(part, chunk))) {
       read_at_ = end;
       return;
     }
     if (end - read_at_ <= 1) std::rethrow_exception(refusal_);
     items_that_fit_ = (end - read_at_) / 2;
   }
+}
+
+bool FeedingStage::makes_room() {
+  const PassStreams::Turn turn = streams_.turn();
+  return computes_ && computing_->make_room(0);
 }
 
 bool FeedingStage::fits(const std::vector<SourceChunk>& items, SourceChunk& chunk) {

@@ -34,6 +34,7 @@ class FeedingStage {
 
   bool read(const Limit& limit);
   void compute(SourceChunk& chunk);
+  bool makes_room();
   bool fits(const std::vector<SourceChunk>& items, SourceChunk& chunk);
 
   RunContext& context_;

@@ -38,6 +38,8 @@ auto with_room(const RunContext& context, bool alone, F&& f, Streams* others = n
       if (is_over(again)) throw;
       bytes = e.requested();
     }
+    // What the attempt has given back itself, in one that feeds this, is there for all.
+    if (!again && others != nullptr) others->may_have_given_back();
     if (!alone) throw scheduler::ChunkTooBig("an item waits for memory", scheduler::ChunkSize{1, 0, bytes});
     context.blocks.trim();
   }

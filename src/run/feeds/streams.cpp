@@ -346,20 +346,28 @@ std::int64_t PassStreams::bytes_of_member(std::int64_t members) const {
 }
 
 void PassStreams::gave_back_chunk() {
+  const Lock lock(mutex_);
   --held_chunks_;
   ++times_given_back_;
+}
+
+/// Each member but the one that asks waits for items, or has had no memory since some was given back last; and nobody holds
+/// a chunk, which would be given back.
+bool PassStreams::all_stand_still() const {
+  const auto without = static_cast<int>(short_of_.count(times_given_back_));
+  return waiting_ + without + 1 >= open_members() && held_chunks_ == 0;
 }
 
 bool PassStreams::wait_for_memory(std::int64_t times_given_back) {
   Lock lock(mutex_);
   if (aborted_) ir::raise_cancelled();
   if (times_given_back_ != times_given_back) return true;
-  if (waiting_ + short_ + 1 >= open_members() && held_chunks_ == 0) return false;
-  ++short_;
+  if (all_stand_still()) return false;
+  const auto own = short_of_.insert(times_given_back);
   // Who gives memory back need not say so, and one that has been woken may be about to wait again.
   changed_.wait_for(lock, std::chrono::microseconds(200));
-  --short_;
-  return times_given_back_ != times_given_back || waiting_ + short_ + 1 < open_members() || held_chunks_ > 0;
+  short_of_.erase(own);
+  return times_given_back_ != times_given_back || !all_stand_still();
 }
 
 bool PassStreams::wait(Lock& lock) {

@@ -45,8 +45,9 @@ class PassStreams {
   /// A member has read a chunk and holds it, or has given one back.
   void holds_chunk() { ++held_chunks_; }
   void gave_back_chunk();
-  /// How often memory has been given back that the members share.
+  /// How often members may have given back memory that they share.
   std::int64_t times_given_back() const { return times_given_back_; }
+  void may_have_given_back() { ++times_given_back_; }
   /// A member that holds no chunk has found no memory to read, since memory was given back so many times: waits until others
   /// may have given some back. False where they will not, as they wait for items, too.
   bool wait_for_memory(std::int64_t times_given_back);
@@ -61,6 +62,7 @@ class PassStreams {
   static Places places_of(const plan::Plan& plan, int stage, const Set& meanwhile);
   bool is_open(int member) const { return !ended_.contains(member); }
   int open_members() const { return static_cast<int>(places_.size() - ended_.size()); }
+  bool all_stand_still() const;
   /// Until something has changed; false where everybody waits, so that nothing will.
   bool wait(Lock& lock);
   void has_changed();
@@ -72,7 +74,8 @@ class PassStreams {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::set<int> ended_;
-  int waiting_ = 0, short_ = 0;  ///< members: for items, for memory
+  int waiting_ = 0;                       ///< members: for items
+  std::multiset<std::int64_t> short_of_;  ///< and for memory: since it was given back so many times
   std::atomic<int> held_chunks_ = 0;
   std::atomic<std::int64_t> times_given_back_ = 0;
   std::int64_t changes_ = 0;
@@ -95,6 +98,7 @@ class Streams {
   void holds_chunk() { pass_.holds_chunk(); }
   void gave_back_chunk() { pass_.gave_back_chunk(); }
   std::int64_t times_given_back() const { return pass_.times_given_back(); }
+  void may_have_given_back() { pass_.may_have_given_back(); }
   bool wait_for_memory(std::int64_t times_given_back) {
     return members() > 1 && pass_.wait_for_memory(times_given_back);
   }

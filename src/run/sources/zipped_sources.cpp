@@ -149,13 +149,23 @@ bool ZippedSources::ends_before_failure(std::size_t failed, const Limit& limit) 
   return false;
 }
 
+/// As read; false too where this one fails and the stream ends before that.
+bool ZippedSources::read_or_end(std::size_t s, const Limit& own, Limit& left) {
+  try {
+    return read(s, own, left);
+  } catch (const Cancelled&) {
+    throw;
+  } catch (...) {
+    if (failed_[s] && ends_before_failure(s, left)) return false;
+    throw;
+  }
+}
+
 /// The one with the largest items is read first, and says how many items there are. Each leaves bytes for those after it.
 bool ZippedSources::read_in_step(Limit& mine) {
   for (std::size_t s = 0; s < sources_.size(); ++s) {
-    if (known_to_be_over(s)) {
-      Limit left = mine;
-      if (!read(s, mine, left)) return false;
-    }
+    Limit left = mine;
+    if (known_to_be_over(s) && !read_or_end(s, mine, left)) return false;
     // Nothing behind the end of the shortest is read.
     const std::int64_t known = sources_[s]->info().items.value_or(INT64_MAX);
     if (known > items_before_) mine.items = std::min(mine.items, known - items_before_);
@@ -171,14 +181,7 @@ bool ZippedSources::read_in_step(Limit& mine) {
     if (rest > shares[s] && mine.bytes != INT64_MAX)
       own.bytes = std::max<std::int64_t>(
           1, static_cast<std::int64_t>(static_cast<double>(mine.bytes) * (shares[s] / rest)));
-    try {
-      if (!read(s, own, mine)) return false;
-    } catch (const Cancelled&) {
-      throw;
-    } catch (...) {
-      if (failed_[s] && ends_before_failure(s, mine)) return false;
-      throw;
-    }
+    if (!read_or_end(s, own, mine)) return false;
     rest -= shares[s];
   }
   return true;

@@ -72,6 +72,7 @@ class ZippedSources {
   bool read(std::size_t s, const Limit& own, Limit& left);
   bool known_to_be_over(std::size_t s) const;
   bool ends_before_failure(std::size_t failed, const Limit& limit);
+  bool read_or_end(std::size_t s, const Limit& own, Limit& left);
   bool read_in_step(Limit& mine);
   struct SplitOff {
     std::int64_t items = 0, bytes = 0;

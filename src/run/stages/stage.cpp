@@ -73,7 +73,10 @@ std::vector<HostArray> StageRun::run() {
   if (result.cancelled) ir::raise_cancelled();
   if (context_.learned) context_.learned->note(key, result.learned);
   log_.complete();
-  computing_.reset();
+  {
+    const PassStreams::Turn turn = streams_.turn();
+    computing_.reset();
+  }
   input_.close();  // others may go on
   return results_.finish();
 }
