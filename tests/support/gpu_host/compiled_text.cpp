@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include "cache/entry.h"
 
@@ -110,11 +111,28 @@ fs::path precompiled_shim(bool sanitize) {
   return folder;
 }
 
+/// What texts compile to is kept beside the user's other caches, for all checkouts: to find it takes a hundredth of the time that
+/// a compiler cache takes, which runs the preprocessor and the linker.
+fs::path folder_of_texts() {
+  const auto in_cache = [](const char* variable, const char* below) -> fs::path {
+    const char* const folder = std::getenv(variable);
+    if (folder == nullptr || !fs::path(folder).is_absolute()) return {};
+    const fs::path texts = fs::path(folder) / below / "anabranch-tests" / "texts";
+    std::error_code not_made;
+    fs::create_directories(texts, not_made);
+    return ::access(texts.c_str(), W_OK) == 0 ? texts : fs::path();
+  };
+  for (const auto& [variable, below] : {std::pair("XDG_CACHE_HOME", ""), std::pair("HOME", ".cache")})
+    if (fs::path texts = in_cache(variable, below); !texts.empty()) return texts;
+  return fs::path(ANABRANCH_GPU_HOST_BUILD) / "texts";
+}
+
 /// Where the compiled text is kept for later runs.
 fs::path kept_object(const HostText& text) {
   std::string all = toolchain(text.sanitize) + linker_flags(text.sanitize) + '\n' + text.source;
   for (const auto& [name, content] : text.headers) all += '\0' + name + '\0' + content;
-  return fs::path(ANABRANCH_GPU_HOST_BUILD) / "texts" / (cache::fingerprint(all) + ".so");
+  static const fs::path texts = folder_of_texts();
+  return texts / (cache::fingerprint(all) + ".so");
 }
 
 /// Puts an object there, whole or not at all. Of too many (a few kilobytes each) all go.
@@ -122,7 +140,9 @@ void keep(const fs::path& object, const fs::path& as) {
   constexpr std::ptrdiff_t most = 20'000;
   std::error_code ignored;
   fs::create_directories(as.parent_path(), ignored);
-  if (std::distance(fs::directory_iterator(as.parent_path(), ignored), {}) >= most)
+  // To count them takes milliseconds: one of sixteen does.
+  if (as.filename().string().front() == '0' &&
+      std::distance(fs::directory_iterator(as.parent_path(), ignored), {}) >= most)
     for (const auto& old : fs::directory_iterator(as.parent_path(), ignored)) fs::remove(old.path(), ignored);
   const Folder made(as.parent_path().parent_path());
   fs::copy_file(object, made.path / "unit.so", ignored);
