@@ -72,17 +72,11 @@ void check_files(const Compiled& compiled, const RunOptions& options) {
   }
 }
 
-/// Where they are the same, nothing has been made yet.
-const RunOptions& checked(const ProgramImpl& program, const RunOptions& options) {
-  check_files(program.compiled(), options);
-  return options;
-}
-
 }  // namespace
 
 RunLog::RunLog(const ProgramImpl& program, const RunOptions& options, RunReport* report)
     : program_(program),
-      options_(checked(program, options)),
+      options_((check_files(program.compiled(), options), options)),  // before anything is made
       begin_ns_(RunTrace::now_ns()),
       report_(report ? report : &own_),
       trace_(begin_trace(program, options)),
