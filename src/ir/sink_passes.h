@@ -16,8 +16,8 @@ class SinkPasses {
   SinkPass& begin(const std::shared_ptr<SinkBase>& sink, const SinkStart& start, const Place& place);
   /// There are no more items: all that may fail but putting them in place is done.
   void finish();
-  /// The run has nothing more to do that could fail. Finishes what has not been finished. All are in place then, or, where one throws, none.
-  /// `with`: puts what is written about the run in place, or throws and has not.
+  /// The run has nothing more to do that could fail. Finishes what has not been finished. All are in place then, or, where one
+  /// throws, none. `with`: puts what is written about the run in place, or throws and has not.
   void commit(const std::function<void()>& with = {});
 
  private:

@@ -228,21 +228,37 @@ std::int64_t items_of_pieces(runtime::ZippedSources& zipped, const Limit& limit)
   return items;
 }
 
+using Sources = std::vector<std::shared_ptr<SourceBase>>;
+
+/// Calls f with the three sources that `make` makes, in every order.
+void in_every_order(const std::function<Sources()>& make, const std::function<void(Sources)>& f) {
+  std::vector<std::size_t> order{0, 1, 2};
+  do {
+    const Sources all = make();
+    INFO("order " << order[0] << order[1] << order[2]);
+    f({all[order[0]], all[order[1]], all[order[2]]});
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
 TEST_CASE("of three sources in pieces, one that ends ends the stream, and not before its last item") {
-  // While the first two give a hundred items, the bytes of a chunk allow four of the third, whose end comes into sight.
-  for (const std::int64_t end : {1, 3, 10, 60, 99, 100}) {
+  // The bytes of a chunk allow the first one, which leads, 50 small items, and the last one five large ones: by then the one
+  // in the middle may be known to have ended.
+  const auto lengths_of = [](std::int64_t first, std::int64_t then) {
+    std::vector<std::int64_t> all(100, then);
+    std::fill_n(all.begin(), 50, first);
+    return all;
+  };
+  for (const std::int64_t end : {1, 3, 10, 45, 60, 99, 100}) {
     INFO("items of the shortest " << end);
-    const auto of = [](std::int64_t items, std::int64_t length) {
-      return std::make_shared<Pieces>(std::vector<std::int64_t>(static_cast<std::size_t>(items), length));
+    const auto make = [&] {
+      return Sources{std::make_shared<Pieces>(lengths_of(1, 500)),
+                     std::make_shared<Pieces>(std::vector<std::int64_t>(static_cast<std::size_t>(end), 1)),
+                     std::make_shared<Pieces>(lengths_of(100, 1))};
     };
-    std::vector<int> order{0, 1, 2};
-    do {
-      const std::vector<std::shared_ptr<SourceBase>> all{of(100, 10), of(end, 1), of(100, 100)};
-      std::vector<std::shared_ptr<SourceBase>> sources;
-      for (const int s : order) sources.push_back(all[static_cast<std::size_t>(s)]);
-      runtime::ZippedSources zipped(sources, INT64_MAX);
+    in_every_order(make, [&](Sources sources) {
+      runtime::ZippedSources zipped(std::move(sources), INT64_MAX);
       CHECK(items_of_pieces(zipped, {.bytes = 2'000, .memory = 1'000'000}) == end);
-    } while (std::next_permutation(order.begin(), order.end()));
+    });
   }
 }
 
@@ -301,22 +317,21 @@ TEST_CASE("what is damaged behind the end of the shortest source is no error, in
 }
 
 TEST_CASE("of three sources in pieces, what is damaged behind the end of the shortest is no error, either") {
-  std::vector<int> order{0, 1, 2};
-  do {
-    for (const std::int64_t end : {40, 50, 51}) {
-      const std::vector<std::shared_ptr<SourceBase>> all{std::make_shared<Damaged>(100, -1, true),
-                                                         std::make_shared<Damaged>(100, 50, true, 30),
-                                                         std::make_shared<Damaged>(end, -1, true)};
-      std::vector<std::shared_ptr<SourceBase>> sources;
-      for (const int s : order) sources.push_back(all[static_cast<std::size_t>(s)]);
-      runtime::ZippedSources zipped(sources, INT64_MAX);
-      INFO("order " << order[0] << order[1] << order[2] << ", end " << end);
+  for (const std::int64_t end : {40, 50, 51}) {
+    INFO("items of the shortest " << end);
+    const auto make = [&] {
+      return Sources{std::make_shared<Damaged>(100, -1, true), std::make_shared<Damaged>(100, 50, true, 30),
+                     std::make_shared<Damaged>(end, -1, true)};
+    };
+    in_every_order(make, [&](Sources sources) {
+      runtime::ZippedSources zipped(std::move(sources), INT64_MAX);
+      const Limit limit{.items = 1000, .memory = 1'000'000};
       if (end <= 50)
-        CHECK(items_of_pieces(zipped, {.items = 1000, .memory = 1'000'000}) == end);
+        CHECK(items_of_pieces(zipped, limit) == end);
       else
-        CHECK_THROWS_AS(items_of_pieces(zipped, {.items = 1000, .memory = 1'000'000}), DataError);
-    }
-  } while (std::next_permutation(order.begin(), order.end()));
+        CHECK_THROWS_AS(items_of_pieces(zipped, limit), DataError);
+    });
+  }
 }
 
 /// Single numbers. When it is asked for item 20 it does something else, once.

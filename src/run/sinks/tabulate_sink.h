@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "run/sinks/collector.h"
@@ -9,8 +8,8 @@
 namespace anabranch::runtime {
 
 /// `tabulate`: the items stacked, each of their extents trimmed to its minimum over the stream. Items are kept one after the
-/// other, each in its own shape; some at a time, thousands or megabytes, are trimmed to what is the minimum by then; so no more is held than
-/// about two results of the items so far, what is between, and a chunk.
+/// other, each in its own shape; some at a time, thousands or megabytes, are trimmed to what
+/// is the minimum by then; so no more is held than about two results of the items so far, and a chunk.
 class TabulateSink final : public Collector {
  public:
   explicit TabulateSink(const SinkWork& work);

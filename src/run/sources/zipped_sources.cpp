@@ -131,16 +131,15 @@ bool ZippedSources::known_to_be_over(std::size_t s) const {
   return read_[s].items == 0 && items_before_ >= sources_[s]->info().items.value_or(INT64_MAX);
 }
 
-/// Reading `failed` has failed: has another one no further item, so that the stream ends before that one? Who might have to
-/// wait for an item is not asked.
-bool ZippedSources::ends_before_failure(std::size_t failed, const Limit& limit) {
+/// One has failed: has another one no further item, so that the stream ends before that? `has_item` asks it for one. Who might
+/// have to wait for an item is not asked.
+template <class HasItem>
+bool ZippedSources::ends_before_failure(std::size_t failed, HasItem&& has_item) {
   for (std::size_t s = 0; s < sources_.size(); ++s) {
     const SourceInfo& info = sources_[s]->info();
     if (s == failed || (info.live && !info.in_memory)) continue;
-    Limit one = limit, left = limit;
-    one.items = 1;
     try {
-      if (!read(s, one, left)) return true;
+      if (!has_item(s)) return true;
     } catch (const Cancelled&) {
       throw;
     } catch (...) {  // NOLINT(bugprone-empty-catch): the first failure is told
@@ -156,7 +155,12 @@ bool ZippedSources::read_or_end(std::size_t s, const Limit& own, Limit& left) {
   } catch (const Cancelled&) {
     throw;
   } catch (...) {
-    if (failed_[s] && ends_before_failure(s, left)) return false;
+    const auto has_item = [&](std::size_t other) {
+      Limit one = left, rest = left;
+      one.items = 1;
+      return read(other, one, rest);
+    };
+    if (failed_[s] && ends_before_failure(s, has_item)) return false;
     throw;
   }
 }
@@ -251,19 +255,12 @@ bool ZippedSources::split_off_or_end(std::size_t s, const Limit& limit) {
     throw;
   } catch (...) {
     if (!failed_[s]) throw;
-    if (!split_off_[s].empty()) return false;
-    for (std::size_t other = 0; other < sources_.size(); ++other) {
-      const SourceInfo& info = sources_[other]->info();
-      if (other == s || !split_off_[other].empty() || (info.live && !info.in_memory)) continue;
+    const auto has_item = [&](std::size_t other) {
       Limit one = limit;
       one.items = 1;
-      try {
-        if (!split_off(other, one)) return false;
-      } catch (const Cancelled&) {
-        throw;
-      } catch (...) {  // NOLINT(bugprone-empty-catch): the first failure is told
-      }
-    }
+      return !split_off_[other].empty() || split_off(other, one);
+    };
+    if (!split_off_[s].empty() || ends_before_failure(s, has_item)) return false;
     throw;
   }
 }

@@ -71,7 +71,8 @@ class ZippedSources {
   std::vector<double> shares() const;
   bool read(std::size_t s, const Limit& own, Limit& left);
   bool known_to_be_over(std::size_t s) const;
-  bool ends_before_failure(std::size_t failed, const Limit& limit);
+  template <class HasItem>
+  bool ends_before_failure(std::size_t failed, HasItem&& has_item);
   bool read_or_end(std::size_t s, const Limit& own, Limit& left);
   bool read_in_step(Limit& mine);
   struct SplitOff {
