@@ -76,12 +76,7 @@ Words random_words(std::size_t count, std::size_t longest, std::uint32_t seed) {
   return out;
 }
 
-/// With a kernel cache of its own: most of these differ in their data only.
-Outcome md5(const Words& arguments, Start start = {}) {
-  static const TemporaryDirectory cache;
-  std::filesystem::permissions(cache.path(), std::filesystem::perms::owner_all);
-  start.environment.insert(start.environment.end(),
-                           {"ANABRANCH_CACHE=on", "ANABRANCH_CACHE_DIR=" + cache.path()});
+Outcome md5(const Words& arguments, const Start& start = {}) {
   Words all{"md5"};
   all.insert(all.end(), arguments.begin(), arguments.end());
   return command(all, start);

@@ -9,6 +9,7 @@
 #include "cpu/llvm_interface_version.h"
 #include "cpu/pieces.h"
 #include "support/catch.h"
+#include "support/own_kernel_cache.h"
 #include "tests/cpu/support/oracle.h"
 
 using namespace anabranch;
@@ -34,6 +35,7 @@ std::span<const std::byte> bytes_of(const std::string& s) { return std::as_bytes
 }  // namespace
 
 TEST_CASE("equal kernels of different programs are compiled once, by whichever thread comes first") {
+  const anabranch::testing::OwnKernelCache with_nothing_in_it;
   cpu::clear_cache();
   const auto before = cpu::cache_statistics();
   std::vector<std::thread> threads;

@@ -54,6 +54,7 @@ TEST_CASE("cuda: scans from the right") {
     short_rows.scan().kind.from_right = true;
     CHECK(scan_disagreement(short_rows) == "");
     for (const std::int64_t n : {0, 5, 33, 9000}) {
+      if (n == 9000 && result != ScanResult::all && result != ScanResult::exclusive_and_totals) continue;
       auto dense = dense_scan(true, {2, 3}, n, result, n == 33);
       dense.scan().kind.from_right = true;
       CHECK(scan_disagreement(dense) == "");
@@ -68,6 +69,9 @@ TEST_CASE("cuda: scans along an outer dimension") {
   for (const ScanResult result : all_results)
     for (const bool over_items : {false, true})
       for (const std::int64_t n : {0, 5, 40, 4200}) {
+        if (n == 4200 &&
+            over_items != (result == ScanResult::exclusive_and_totals || result == ScanResult::all))
+          continue;
         INFO("result " << static_cast<int>(result) << ", rows of " << n << ", items " << over_items);
         auto matrix = dense_scan(over_items, {7}, n, result, false, 0);
         CHECK(scan_disagreement(matrix) == "");

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <string_view>
+#include <utility>
 
 #include "support/host_arrays.h"
 
@@ -13,22 +14,30 @@ namespace {
 /// What traces print is nobody's here.
 void ignore(std::string_view) {}
 
+bool environment_says(const char* variable, std::string_view value) {
+  const char* const text = std::getenv(variable);
+  return text != nullptr && text == value;
+}
+
 std::vector<RunOptions> make_configurations() {
   std::vector<RunOptions> out;
-  const char* backend = std::getenv("ANABRANCH_TEST_BACKEND");
-  if (backend && backend == std::string_view("cuda")) {
+  const bool all = environment_says("ANABRANCH_TEST_CONFIGURATIONS", "all");
+  if (environment_says("ANABRANCH_TEST_BACKEND", "cuda")) {
     const char* repeat = std::getenv("ANABRANCH_TEST_REPEAT");
     for (int times = repeat ? std::atoi(repeat) : 1; times > 0; --times) {
-      for (const char* scheduler : {"fixed:2", "fixed:64"})
-        out.push_back({.backend = Backend::cuda, .scheduler = scheduler});
-      out.push_back({.backend = Backend::cpu_and_cuda, .threads = 2, .scheduler = "fixed:7"});
+      if (all) out.push_back({.backend = Backend::cuda, .scheduler = "fixed:2"});
+      out.push_back({.backend = Backend::cuda, .scheduler = "fixed:64"});
+      out.push_back(
+          {.backend = Backend::cpu_and_cuda, .threads = 2, .scheduler = all ? "fixed:7" : "fixed:2"});
     }
     return out;
   }
-  for (const char* scheduler :
-       {"fixed:1", "fixed:2", "fixed:7", "fixed:64", "fixed:1000000", "paper", "adaptive"})
-    for (int threads : {1, 2, 4})
-      out.push_back({.backend = Backend::cpu, .threads = threads, .scheduler = scheduler});
+  const std::pair<const char*, std::vector<int>> some[] = {
+      {"fixed:1", {1, 4}},       {"fixed:2", {2}}, {"fixed:7", {1, 2, 4}}, {"fixed:64", {2}},
+      {"fixed:1000000", {1, 4}}, {"paper", {2}},   {"adaptive", {1, 4}}};
+  for (const auto& [scheduler, threads] : some)
+    for (const int count : all ? std::vector{1, 2, 4} : threads)
+      out.push_back({.backend = Backend::cpu, .threads = count, .scheduler = scheduler});
   return out;
 }
 }  // namespace

@@ -20,9 +20,10 @@ using HostArrays = std::vector<HostArray>;
 using RunWith = std::function<HostArrays(const RunOptions&)>;
 using Loc = std::source_location;
 
-/// What is compared with the interpreter: every chunk policy with every number of threads on the CPU. With
-/// ANABRANCH_TEST_BACKEND=cuda in the environment, a few policies on the GPU instead, and each as often as
-/// ANABRANCH_TEST_REPEAT says: what is left to chance shows in one run out of some.
+/// What is compared with the interpreter: every chunk policy and every number of threads on the CPU, each policy with one or two
+/// of the numbers; with ANABRANCH_TEST_CONFIGURATIONS=all in the environment with every one (the long tier). With
+/// ANABRANCH_TEST_BACKEND=cuda a few policies on the GPU instead, and each as often as ANABRANCH_TEST_REPEAT says: what is
+/// left to chance shows in one run out of some.
 const std::vector<RunOptions>& configurations();
 std::string to_string(const RunOptions& options);
 
@@ -57,7 +58,13 @@ auto agree(const R& computation, Loc at = Loc::current()) {
       agree_erased([&](const RunOptions& options) { return arrays_of(program.run(options)); }, at));
 }
 
-/// The same for a program with arguments.
+/// Its value alone, for what many small computations are compared with together.
+template <class R>
+auto reference(const R& computation) {
+  return detail::ResultOf<R>::wrap(arrays_of(run(computation, {.backend = Backend::interpreter})));
+}
+
+/// `agree` for a program with arguments.
 template <class R, class... Args>
 auto agree_on(const Program<R, Args...>& program, const Args&... args) {
   return detail::ResultOf<R>::wrap(agree_erased(

@@ -5,14 +5,19 @@
 #include "support/catch.h"
 
 #include <cstdlib>
+#include <filesystem>
+
+#include "support/kept_folder.h"
 
 namespace {
 /// Tests compile what they run, and leave nothing in the user's cache; tests of the cache have one of their
-/// own. ANABRANCH_TEST_CACHE names a folder for runs that differ in other things only.
+/// own. ANABRANCH_TEST_CACHE=on keeps kernels for later runs and other checkouts, in a folder of the tests'.
 [[maybe_unused]] const int kernels_on_disk = [] {
-  const char* folder = std::getenv("ANABRANCH_TEST_CACHE");
-  if (!folder) return ::setenv("ANABRANCH_CACHE", "off", 1);
-  return ::setenv("ANABRANCH_CACHE", "on", 1) + ::setenv("ANABRANCH_CACHE_DIR", folder, 1);
+  const char* const wanted = std::getenv("ANABRANCH_TEST_CACHE");
+  const auto folder =
+      wanted == nullptr ? std::filesystem::path() : anabranch::testing::kept_folder("kernels");
+  if (folder.empty()) return ::setenv("ANABRANCH_CACHE", "off", 1);
+  return ::setenv("ANABRANCH_CACHE", "on", 1) + ::setenv("ANABRANCH_CACHE_DIR", folder.c_str(), 1);
 }();
 }  // namespace
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "cache/entry.h"
+#include "support/kept_folder.h"
 
 namespace anabranch::gpu_host {
 namespace {
@@ -111,20 +112,11 @@ fs::path precompiled_shim(bool sanitize) {
   return folder;
 }
 
-/// What texts compile to is kept beside the user's other caches, for all checkouts: to find it takes a hundredth of the time that
-/// a compiler cache takes, which runs the preprocessor and the linker.
+/// What texts compile to is kept for all checkouts: to find it takes a hundredth of the time that a compiler cache takes,
+/// which runs the preprocessor and the linker.
 fs::path folder_of_texts() {
-  const auto in_cache = [](const char* variable, const char* below) -> fs::path {
-    const char* const folder = std::getenv(variable);
-    if (folder == nullptr || !fs::path(folder).is_absolute()) return {};
-    const fs::path texts = fs::path(folder) / below / "anabranch-tests" / "texts";
-    std::error_code not_made;
-    fs::create_directories(texts, not_made);
-    return ::access(texts.c_str(), W_OK) == 0 ? texts : fs::path();
-  };
-  for (const auto& [variable, below] : {std::pair("XDG_CACHE_HOME", ""), std::pair("HOME", ".cache")})
-    if (fs::path texts = in_cache(variable, below); !texts.empty()) return texts;
-  return fs::path(ANABRANCH_GPU_HOST_BUILD) / "texts";
+  fs::path texts = testing::kept_folder("texts");
+  return texts.empty() ? fs::path(ANABRANCH_GPU_HOST_BUILD) / "texts" : texts;
 }
 
 /// Where the compiled text is kept for later runs.
