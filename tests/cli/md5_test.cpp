@@ -15,6 +15,8 @@
 #include <sstream>
 #include <thread>
 
+#include <fmt/format.h>
+
 #include "command.h"
 #include "support/page_file.h"
 
@@ -25,18 +27,19 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-/// By coreutils, which share nothing with what is tested: a digest for each of the words.
+/// By Python's library, which shares nothing with what is tested: a digest for each of the words.
 Words md5sums(const Words& words) {
   const TemporaryDirectory dir;
   std::string list;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string file = dir / std::to_string(i);
-    io_test::write_file(file, words[i]);
-    list += file + "\n";
+  for (const std::string& word : words) {
+    for (const char byte : word) list += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+    list += '\n';
   }
   io_test::write_file(dir / "list", list);
-  const std::string call = "xargs -d '\\n' md5sum < " + (dir / "list");
-  std::FILE* const pipe = ::popen(call.c_str(), "r");
+  const std::string program =
+      "import hashlib, sys\n"
+      "for line in sys.stdin: print(hashlib.md5(bytes.fromhex(line)).hexdigest())\n";
+  std::FILE* const pipe = ::popen(("python3 -c '" + program + "' < " + (dir / "list")).c_str(), "r");
   REQUIRE(pipe != nullptr);
   Words digests;
   char line[4096];  // NOLINT(*-avoid-c-arrays)
