@@ -15,6 +15,7 @@ namespace {
 class ItemCeiling {
  public:
   void too_big(const ChunkSize& tried) noexcept {
+    if (tried.items <= 1) return;  // no chunk has fewer: it waits for its turn, and says nothing about others
     items_ = std::min(items_, std::max<int64_t>(tried.items / 2, 1));
   }
   int64_t apply(int64_t items) const noexcept { return std::min(items, items_); }

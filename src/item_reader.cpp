@@ -52,7 +52,12 @@ ItemReader::ItemReader(const Handle& sequence, const RunOptions& options,
   try {
     impl_->begin(ahead);
   } catch (...) {
-    impl_->log->fail(std::current_exception());
+    const std::exception_ptr error = std::current_exception();
+    try {
+      impl_->end();
+    } catch (...) {  // NOLINT: what failed first is told
+    }
+    impl_->log->fail(error);
     throw;
   }
 }

@@ -256,6 +256,9 @@ void PlanRun::run_together(const std::vector<int>& stages, PassStreams& pass) {
     } catch (const std::system_error& e) {
       pass.abort();
       throw scheduler::NoThreads(std::string("a thread could not be started: ") + e.what());
+    } catch (...) {
+      pass.abort();
+      throw;
     }
   }
   rethrow_first(errors);

@@ -33,15 +33,30 @@ bool reads(const plan::Plan& plan, int stage, const SourceBase& pushed) {
   });
 }
 
-/// The passes over it in a plan and its bodies: where their stages are consumed.
+/// The stages that an action runs side by side.
+std::vector<int> stages_of(const plan::StageAction& action) {
+  std::vector<int> stages{action.stage};
+  stages.insert(stages.end(), action.with.begin(), action.with.end());
+  return stages;
+}
+bool reads(const plan::Plan& plan, const plan::StageAction& action, const SourceBase& pushed) {
+  const std::vector<int> stages = stages_of(action);
+  return std::any_of(stages.begin(), stages.end(), [&](int stage) { return reads(plan, stage, pushed); });
+}
+
+/// Where a stage is consumed.
+Place place_of(const plan::StagePlan& stage) {
+  const ir::Ref& reader = stage.sinks[0].consume;
+  return reader && reader->place().known() ? reader->place() : stage.sources[0].node->place();
+}
+
+/// The passes over it in a plan and its bodies. Stages that share a source which passes once run side by side, each at its own
+/// pace, which is more than one pass, whichever of them read what is pushed.
 void find_passes(const plan::Plan& plan, const SourceBase& pushed, std::vector<Place>& places) {
-  for (const plan::Action& action : plan.actions) {
-    const auto* const stage = std::get_if<plan::StageAction>(&action);
-    if (!stage || !reads(plan, stage->stage, pushed)) continue;
-    const plan::StagePlan& read = plan.stages[static_cast<std::size_t>(stage->stage)];
-    const ir::Ref& reader = read.sinks[0].consume;
-    places.push_back(reader && reader->place().known() ? reader->place() : read.sources[0].node->place());
-  }
+  for (const plan::Action& action : plan.actions)
+    if (const auto* const run = std::get_if<plan::StageAction>(&action); run && reads(plan, *run, pushed))
+      for (const int stage : stages_of(*run))
+        places.push_back(place_of(plan.stages[static_cast<std::size_t>(stage)]));
   for (const plan::Body& body : plan.bodies) find_passes(body.plan, pushed, places);
 }
 
@@ -55,8 +70,8 @@ std::size_t action_that_reads(const plan::Plan& plan, const SourceBase& pushed) 
         fmt::format("push_stream: what is pushed passes once, and it is read at {} and again at {}",
                     to_string(places[0]), to_string(places[1])));
   for (std::size_t a = 0; a < plan.actions.size(); ++a)
-    if (const auto* const stage = std::get_if<plan::StageAction>(&plan.actions[a]);
-        stage && reads(plan, stage->stage, pushed))
+    if (const auto* const run = std::get_if<plan::StageAction>(&plan.actions[a]);
+        run && reads(plan, *run, pushed))
       return a;
   throw ProgramError(
       fmt::format("push_stream: what is pushed passes once, and it is read in a loop or a branch at {}; "

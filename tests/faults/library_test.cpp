@@ -352,7 +352,7 @@ std::vector<Case> programs(const TemporaryDirectory& folder) {
                                     busy());
          return text(a) + text(b) + text(c);
        }},
-      {"a source that can be read once, for two results",
+      {"a source that can be read once, for three results",
        [=] {
          std::vector<anabranch::testing::Item> items;
          for (const auto& row : some_rows()) items.push_back({row.erased()});
@@ -361,10 +361,11 @@ std::vector<Case> programs(const TemporaryDirectory& folder) {
                  "once",
                  std::vector{anabranch::testing::array_info({ScalarType::float64}, {std::nullopt}, 0)}, items,
                  false)));
-         const auto [a, b] =
-             run(std::tuple(consume(elements(map_seq(total, once))), consume(elements(drop_seq(2, once)))),
+         const auto [a, b, c] =
+             run(std::tuple(consume(elements(map_seq(total, once))), consume(elements(drop_seq(2, once))),
+                            consume(elements(windows(once, 30, 7)))),
                  busy());
-         return text(a) + text(b);
+         return text(a) + text(b) + text(c);
        }},
       {"stream_out",
        [=] {

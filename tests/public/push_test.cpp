@@ -466,6 +466,14 @@ TEST_CASE("push: what cannot be pushed") {
     CHECK_THROWS_WITH(
         push_stream<Row>(with_total, options),
         Catch::Contains("push_stream: what is pushed passes once") && Catch::Contains("push_test.cpp"));
+    // Two streams with other items than one another: each is read at its own pace.
+    const auto at_two_paces = [](auto s) {
+      const auto some = filter_seq([](auto row) { return unit(size(row) > 2); }, s);
+      return std::tuple(consume(elements(s)), consume(elements(some)));
+    };
+    CHECK_THROWS_WITH(push_stream<Row>(at_two_paces, options),
+                      Catch::Contains("push_stream: what is pushed passes once, and it is read at") &&
+                          Catch::Contains("and again at"));
     CHECK_THROWS_WITH(push_stream<Row>([](auto) { return stream_in(std::vector<Row>{}); }, options),
                       Catch::Contains("does not read what is pushed"));
   }

@@ -122,6 +122,18 @@ TEST_CASE("report page: streaming out, to the end, in part, and into an error; t
   CHECK(PageFile(dir / "r.html").data["run"]["error"].get<std::string>().starts_with("item \"12\""));
   std::filesystem::remove(dir / "r.html");
 
+  // What comes before the first item fails.
+  const auto factor = sum(gather(use(Vector<std::int64_t>{5}), use(Vector<double>{1, 2})));
+  const auto scaled = [=](auto row) { return map([=](auto x) { return x * the(factor); }, row); };
+  CHECK_THROWS_AS(
+      stream_out(map_seq(scaled, stream_in(made_items(10))), {.threads = 2, .report = dir / "r.html"}),
+      RunError);
+  const auto not_begun = PageFile(dir / "r.html").data["run"];
+  CHECK(not_begun["backend"] == "cpu");
+  CHECK(not_begun["threads"] == 2);
+  CHECK(not_begun["error"].get<std::string>().find("index 5") != std::string::npos);
+  std::filesystem::remove(dir / "r.html");
+
   CHECK(read(-1, 10, Backend::interpreter) == 10);
   CHECK(PageFile(dir / "r.html").data["run"]["backend"] == "interpreter");
 }

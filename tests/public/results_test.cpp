@@ -263,6 +263,16 @@ TEST_CASE("memory that is too small, or not to be written, is refused") {
     return std::tuple(y, map([](auto e) { return e + 1.0; }, y));
   });
   const auto passed = compile<Vector<double>>([](auto x) { return x; });
+  const auto add = [](auto x, auto y) { return zip_with(plus, x, y); };
+  const auto joined = compile<Vector<double>>([=](auto x) {
+    const auto row = generate(2000, [=](auto i) { return x[i % size(x)]; });
+    return consume(fold_seq(add, row, produce(3, [=](auto) { return row; })));
+  });
+  const auto batches = compile<Vector<double>>([=](auto x) {
+    const auto row = generate(2000, [=](auto i) { return x[i % size(x)]; });
+    const auto all_of = [](auto batch) { return consume(elements(batch)); };
+    return consume(fold_batch(all_of, add, row, produce(1, [=](auto) { return row; })));
+  });
   for (const RunOptions& options : backends()) {
     Vector<double> y(Index{5});
     const auto small = [&](const auto& p) {
@@ -278,6 +288,8 @@ TEST_CASE("memory that is too small, or not to be written, is refused") {
     small(program);
     small(doubled);
     small(passed);
+    small(joined);
+    small(batches);
     Vector<double> enough(Index{27});
     program.run_into(enough, options, a);
     REQUIRE(enough.size() == 27);
@@ -368,6 +380,28 @@ TEST_CASE("results of equal items of a stream whose length nobody knows into mem
     REQUIRE(report.peak_bytes >= size * 8);
     options.memory = size * 8 - 1;
     REQUIRE_THROWS_AS(program.run_into(y, options), ResourceError);
+  }
+}
+
+TEST_CASE("an argument that is given twice counts in the memory bound once") {
+  const auto x = numbers<double>(100000);
+  const auto product = compile<Vector<double>, Vector<double>>(
+      [](auto y, auto z) { return fold(plus, 0.0, zip_with(times, y, z)); });
+  REQUIRE(product.run({.memory = 1'000'000}, x, x) == product.run({}, x, x.copy()));
+  REQUIRE_THROWS_AS(product.run({.memory = 1'000'000}, x, x.copy()), ResourceError);
+}
+
+TEST_CASE("what has been trimmed into memory of the caller counts once, and not what it was trimmed of") {
+  const auto ragged = produce(200, [](auto i) { return fill(1000 + i % 2, 1.0); });  // 1.6 MB
+  const auto program =
+      compile(std::tuple(consume(tabulate(ragged)), generate(200'000, [](auto i) { return i; })));
+  Array<2, double> y(Index{200, 1000});
+  Vector<std::int64_t> z(Index{200'000});
+  for (const RunOptions& options : configurations()) {
+    RunOptions bounded = options;
+    bounded.memory = 4'000'000;
+    program.run_into(std::tie(y, z), bounded);
+    REQUIRE(y.shape() == Index{200, 1000});
   }
 }
 

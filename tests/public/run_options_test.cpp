@@ -266,6 +266,20 @@ TEST_CASE("results that the system has no memory for are named") {
                                      Catch::Contains("run_options_test.cpp"));
 }
 
+TEST_CASE("results of which the bytes have no number are refused before one item is computed") {
+  for (const int log2 : {60, 61, 62}) {
+    const std::int64_t items = std::int64_t{1} << log2;
+    const auto one = [](auto i) { return unit(i); };
+    const auto stored = [](auto i) { return sort(generate(4, [=](auto k) { return i * (3 - k); })); };
+    for (const RunOptions& options : {RunOptions{}, RunOptions{.threads = 2, .memory = 64 << 20}}) {
+      INFO(log2 << " " << options.memory);
+      REQUIRE_THROWS_AS(run(consume(elements(produce(items, one))), options), ResourceError);
+      REQUIRE_THROWS_AS(run(consume(tabulate(produce(items, one))), options), ResourceError);
+      REQUIRE_THROWS_AS(run(consume(elements(produce(items / 4, stored))), options), ResourceError);
+    }
+  }
+}
+
 TEST_CASE("options that make no sense") {
   const auto program = compile(consume(elements(stream_in(std::vector{Vector<double>{1.0}}))));
   REQUIRE_THROWS_WITH(program.run({.scheduler = "fixed:0"}), Catch::Contains("fixed"));

@@ -449,6 +449,19 @@ TEST_CASE("a chunk that was too big is remembered") {
   }
 }
 
+TEST_CASE("a chunk that waits for memory by itself says nothing about those behind it") {
+  for (const Policy& policy : {Policy::adaptive(), Policy::paper(), Policy::fixed(1000)}) {
+    INFO(to_string(policy));
+    const auto controller = make_controller(policy, {});
+    const Target before = controller->next({}).target;
+    controller->too_big({.items = 1, .work = 0, .bytes = 1 << 20});
+    const Decision decision = controller->next({});
+    REQUIRE(decision.target.items == before.items);
+    REQUIRE(decision.target.work == before.work);
+    REQUIRE(decision.reason != Reason::too_big);
+  }
+}
+
 TEST_CASE("fixed takes what it was told") {
   Simulation simulation;
   simulation.policy = Policy::fixed(7);

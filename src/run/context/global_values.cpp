@@ -102,11 +102,14 @@ std::int64_t GlobalValues::positions(const plan::KernelStep& step) {
 
 namespace {
 
+/// What is given twice is held once.
+void add_input(std::vector<HostArray>& inputs, const HostArray& array) {
+  if (std::find(inputs.begin(), inputs.end(), array) == inputs.end()) inputs.push_back(array);
+}
+
 void add_inputs(const plan::Plan& plan, std::vector<HostArray>& inputs) {
   for (const PlanArray& array : plan.global.arrays)
-    if (array.origin == PlanArray::Origin::use &&
-        std::find(inputs.begin(), inputs.end(), array.node->payload().array) == inputs.end())
-      inputs.push_back(array.node->payload().array);
+    if (array.origin == PlanArray::Origin::use) add_input(inputs, array.node->payload().array);
   for (const plan::Body& body : plan.bodies) add_inputs(body.plan, inputs);
 }
 
@@ -115,9 +118,9 @@ void add_inputs(const plan::Plan& plan, std::vector<HostArray>& inputs) {
 std::vector<HostArray> inputs_of(const plan::Plan& plan, const std::vector<HostArray>& arguments) {
   std::vector<HostArray> inputs;
   for (const PlanArray& array : plan.global.arrays) {
-    if (array.origin == PlanArray::Origin::use) inputs.push_back(array.node->payload().array);
+    if (array.origin == PlanArray::Origin::use) add_input(inputs, array.node->payload().array);
     if (array.origin == PlanArray::Origin::argument)
-      inputs.push_back(arguments[static_cast<std::size_t>(array.index)]);
+      add_input(inputs, arguments[static_cast<std::size_t>(array.index)]);
   }
   for (const plan::Body& body : plan.bodies) add_inputs(body.plan, inputs);
   return inputs;

@@ -47,13 +47,16 @@ timeline::Row RunTrace::row_of_slot(int slot) {
 RunTrace::InPiece::InPiece(const RunTrace* trace, std::int64_t number, int slot)
     : slot_(slot), outer_(piece_of_thread) {
   if (!trace) return;
-  place_ = {trace->place_.stage, number};
+  place_ = {trace->stage_.load(std::memory_order_relaxed), number};
   piece_of_thread = this;
 }
 
 RunTrace::InPiece::~InPiece() { piece_of_thread = outer_; }
 
-ChunkPlace RunTrace::place() const { return piece_of_thread ? piece_of_thread->place_ : place_; }
+ChunkPlace RunTrace::place() const {
+  if (piece_of_thread) return piece_of_thread->place_;
+  return {stage_.load(std::memory_order_relaxed), chunk_.load(std::memory_order_relaxed)};
+}
 
 bool RunTrace::is_drawn(std::int64_t chunk) {
   if (chunk < drawn_of_each_octave) return true;
@@ -67,7 +70,7 @@ void RunTrace::chunk(const scheduler::ChunkTimes& record) {
   if (!is_drawn(record.chunk)) return;
   const scheduler::ChunkSize& size = record.size;
   timeline::Arguments arguments;
-  arguments.add("stage", std::int64_t{place_.stage})
+  arguments.add("stage", std::int64_t{stage_})
       .add("chunk", record.chunk)
       .add("items", size.items)
       .add("work", size.work)
@@ -97,14 +100,16 @@ void RunTrace::memory(std::int64_t chunk, const scheduler::Budget& host, const s
 }
 
 void RunTrace::begin_stage(int number, std::int64_t done, bool in_pieces) {
-  place_ = {number, done - 1};
+  stage_ = number;
+  chunk_ = done - 1;
   in_pieces_ = in_pieces;
   stage_begin_ns_ = now_ns();
 }
 
 void RunTrace::end_stage() {
-  span(Row::run, fmt::format("stage {}", place_.stage), stage_begin_ns_, now_ns());
-  place_ = {};
+  span(Row::run, fmt::format("stage {}", stage_.load()), stage_begin_ns_, now_ns());
+  stage_ = -1;
+  chunk_ = -1;
 }
 
 void RunTrace::complete() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -54,11 +55,11 @@ class RunTrace {
   /// How much of the memory bounds is in use now, drawn with this chunk.
   void memory(std::int64_t chunk, const scheduler::Budget& host, const scheduler::Budget* gpu);
 
-  /// Which stage runs, and which of its chunks is computed. Called by the thread that computes, like `place`.
+  /// Which stage runs, and which of its chunks is computed. Called by the thread that computes; `place` by any.
   /// `done`: its chunks in earlier rounds of a loop. `in_pieces`: they are computed side by side, and drawn in the rows of
   /// their slots.
   void begin_stage(int number, std::int64_t done, bool in_pieces = false);
-  void next_chunk() { ++place_.chunk; }
+  void next_chunk() { chunk_.fetch_add(1, std::memory_order_relaxed); }
   void end_stage();
   ChunkPlace place() const;
 
@@ -93,7 +94,9 @@ class RunTrace {
   const std::int64_t begin_ns_;
   timeline::Writer writer_;
   timeline::Arguments facts_;
-  ChunkPlace place_;
+  // Threads that write results compute, too, and so do other stages that read the same source: they ask at any time.
+  std::atomic<int> stage_ = -1;
+  std::atomic<std::int64_t> chunk_ = -1;
   std::int64_t stage_begin_ns_ = 0;
   bool in_pieces_ = false;
   bool complete_ = false, finished_ = false;

@@ -4,12 +4,21 @@
 
 namespace anabranch::runtime {
 
+namespace {
+/// Of so many elements; where that is more than there can be, what no machine has.
+std::int64_t bytes_of(std::int64_t elements, std::int64_t width) {
+  constexpr std::int64_t most = std::int64_t{1} << 62;
+  return elements > most / std::max<std::int64_t>(width, 1) ? most : elements * width;
+}
+}  // namespace
+
 Collector::Collector(const SinkWork& work, bool directly)
     : array_(work.array),
       into_(work.into),
       directly_(directly),
       placed_(directly && work.context.budget.unlimited() ? work.into->capacity() : work.size.certain),
-      reservation_(work.context.budget.reserve("results", work.size.certain * width_of(work.array.type))) {
+      reservation_(
+          work.context.budget.reserve("results", bytes_of(work.size.certain, width_of(work.array.type)))) {
   const ResultSize& size = work.size;
   if (directly_) {
     check_capacity(*into_, size.certain, *array_.node);
@@ -18,7 +27,7 @@ Collector::Collector(const SinkWork& work, bool directly)
   }
   MemoryPool& pool = work.context.memory;
   const auto bytes = [](std::int64_t elements, ScalarType s) {
-    return static_cast<std::size_t>(elements) * size_of(s) + 64;
+    return static_cast<std::size_t>(bytes_of(elements, static_cast<std::int64_t>(size_of(s)))) + 64;
   };
   for (ScalarType s : array_.type.scalars) {
     try {

@@ -27,6 +27,7 @@ class FoldSink : public Sink {
   explicit FoldSink(const SinkWork& work)
       : context_(work.context),
         type_(work.array.type),
+        node_(*work.array.node),
         into_(work.into),
         seed_(work.arrays[0]),
         beside_(work.beside),
@@ -96,6 +97,7 @@ class FoldSink : public Sink {
     room_.clear();
     reservation_.resize(bytes_of(*result));
     if (!into_) return detail::copy_of(*result);
+    check_capacity(*into_, result->size(), node_);
     const HostArray given = in_memory_of(*into_, result->extents);
     copy_elements(&context_.executor, *result, *given);
     return given;
@@ -108,6 +110,7 @@ class FoldSink : public Sink {
 
   RunContext& context_;
   const ir::ArrayType& type_;
+  const ir::Node& node_;
   const HostArray into_;
   const HostArray seed_;
 

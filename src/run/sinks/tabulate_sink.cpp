@@ -131,6 +131,8 @@ HostArray TabulateSink::finish() {
     check_capacity(*into_, elements, *array_.node);
     reservation_.resize(reservation_.bytes() + bytes);
     trim_closed(into_);
+    buffers_.clear();
+    reservation_.resize(bytes);
   } else if (!same) {
     trim_closed(nullptr);
     cut(elements);

@@ -74,7 +74,7 @@ std::int64_t ItemResults::bytes() const {
   return bytes;
 }
 
-HostArray ItemResults::taken(Flat& flat, std::int64_t number) const {
+HostArray ItemResults::taken(const Flat& flat, std::int64_t number) const {
   auto item = std::make_shared<detail::ArrayData>();
   item->scalars = flat.array->scalars;
   item->extents = extents_of(flat, number);
@@ -92,7 +92,6 @@ HostArray ItemResults::taken(Flat& flat, std::int64_t number) const {
     item->buffers.push_back(detail::allocate_aligned(bytes));
     if (bytes > 0) std::memcpy(item->buffers.back().get(), from, bytes);
   }
-  flat.position += size;
   return item;
 }
 
@@ -102,7 +101,10 @@ void ItemResults::take(std::vector<HostArray>& item) {
     ++part_;
     in_part_ = 0;
   }
-  for (Flat& flat : parts_[part_].results) item.push_back(taken(flat, in_part_));
+  std::vector<Flat>& results = parts_[part_].results;
+  for (const Flat& flat : results) item.push_back(taken(flat, in_part_));
+  // Nothing fails any more: an item that could not be taken is the next one still.
+  for (std::size_t r = 0; r < results.size(); ++r) results[r].position += item[r]->size();
   ++in_part_;
   --items_;
 }

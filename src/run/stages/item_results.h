@@ -35,7 +35,7 @@ class ItemResults final : public StageOutput {
     std::vector<Flat> results;
   };
   static std::vector<std::int64_t> extents_of(const Flat& flat, std::int64_t item);
-  HostArray taken(Flat& flat, std::int64_t item) const;
+  HostArray taken(const Flat& flat, std::int64_t item) const;
 
   std::vector<HostArray> rooms_;  ///< per result, not committed
   std::vector<scheduler::Reservation> room_reservations_;
