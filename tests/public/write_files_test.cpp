@@ -135,6 +135,55 @@ TEST_CASE("write ragged pairs") {
   CHECK_THROWS_AS(run(consume(write(doubled, io::write_ragged(dir / "no/such/x")))), IoError);
 }
 
+using Bytes = Vector<std::uint8_t>;
+
+TEST_CASE("write lines: items of bytes, read again as lines") {
+  const TemporaryDirectory dir;
+  const std::string path = dir / "words.txt";
+  const auto bytes = [](const std::string& text) {
+    return vector_of(std::ssize(text), [&](std::int64_t i) {
+      return static_cast<std::uint8_t>(text[static_cast<std::size_t>(i)]);
+    });
+  };
+  std::vector<Bytes> lines;
+  std::string expected;
+  for (int k = 0; k < 300; ++k)
+    for (const std::string& text : {std::string("word"), std::string(), std::string("\r in\0side", 9),
+                                    std::string("\xff\x80"), std::string(static_cast<std::size_t>(k), 'x')}) {
+      lines.push_back(bytes(text));
+      expected += text + "\n";
+    }
+  check_file(write(stream_in(lines), io::write_lines(path)), std::ssize(lines), [&] {
+    CHECK(read_file(path) == expected);
+    std::size_t i = 0;
+    for (const Bytes& line : stream_out(stream_in(io::open_lines(path)))) REQUIRE(line == lines[i++]);
+    CHECK(i == lines.size());
+  });
+  // Computed items, and none.
+  const auto upper = map_seq(
+      [](auto line) {
+        return map([](auto c) { return cond(c >= 'a' && c <= 'z', c - std::uint8_t{32}, c); }, line);
+      },
+      stream_in(std::vector<Bytes>{bytes("abc"), bytes("Z-z")}));
+  check_file(write(upper, io::write_lines(path)), 2,
+             [&] { CHECK(read_file(path) == "ABC\nZ-Z\n"); });
+  check_file(write(stream_in(std::vector<Bytes>{}), io::write_lines(path)), 0,
+             [&] { CHECK(read_file(path).empty()); });
+  // What would be read as another line, or as two; what was there stays.
+  run(consume(write(upper, io::write_lines(path))));
+  for (const auto& [text, why] : {std::pair<std::string, std::string>{"a\nb", "has a line end in it"},
+                                  {"\n", "has a line end in it"},
+                                  {"a\r", "ends with a CR"}}) {
+    std::vector<Bytes> bad(lines.begin(), lines.begin() + 40);
+    bad.push_back(bytes(text));
+    const auto program = compile(consume(write(stream_in(bad), io::write_lines(path))));
+    for (const RunOptions& options : some_configurations())
+      CHECK_THROWS_WITH(program.run(options), Contains("write_lines: ") && Contains("item 40 " + why));
+    CHECK(read_file(path) == "ABC\nZ-Z\n");
+    CHECK(dir.files() == 1);
+  }
+}
+
 TEST_CASE("write sparse matrices") {
   const TemporaryDirectory dir;
   // Row i has its columns i % 4 .. 9 in steps of 3.
