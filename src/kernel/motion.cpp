@@ -11,10 +11,15 @@ namespace {
 
 using Kind = Motion::Kind;
 
-/// Strides stay far from overflow: anything larger is no longer an address pattern worth knowing.
-constexpr std::int64_t most_stride = 4096;
+/// Strides stay far from overflow: anything larger is no longer an address pattern worth knowing. That first and last lane are
+/// in range, and so all between, is true only while a vector's strides together do not wrap around.
+constexpr std::int64_t most_factor = 4096, most_step = std::int64_t{1} << 32;
 
-bool is_small(std::int64_t number) { return number > -most_stride && number < most_stride; }
+bool is_small(std::int64_t number) { return number > -most_factor && number < most_factor; }
+
+Motion steady(std::int64_t step) {
+  return step > -most_step && step < most_step ? Motion::steady(step) : Motion{Kind::even, 0, {}};
+}
 
 std::int64_t wrapped(std::uint64_t number) { return static_cast<std::int64_t>(number); }
 
@@ -27,7 +32,7 @@ std::optional<std::int64_t> of_constants(const Motion& x, const Motion& y, F&& f
 
 Motion scaled(const Motion& line, const Motion& factor) {
   if (line.kind == Kind::steady && factor.constant && is_small(line.step) && is_small(*factor.constant))
-    return Motion::steady(line.step * *factor.constant);
+    return steady(line.step * *factor.constant);
   return {Kind::even, 0, {}};
 }
 
@@ -38,7 +43,7 @@ Motion sum(const Motion& x, const Motion& y) {
   if (x.is_same() && y.is_same())
     return Motion::same(of_constants(x, y, [](std::uint64_t a, std::uint64_t b) { return a + b; }));
   if (x.kind == Kind::even || y.kind == Kind::even) return {Kind::even, 0, {}};
-  return Motion::steady(x.step + y.step);
+  return steady(x.step + y.step);
 }
 
 Motion product(const Motion& x, const Motion& y) {

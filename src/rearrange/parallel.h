@@ -41,10 +41,7 @@ void each_part(std::int64_t parts, const Resources& resources, Length&& length, 
     const auto [from, to] = tasks[static_cast<std::size_t>(t)];
     for (std::int64_t i = from; i < to; ++i) small(i);
   };
-  if (tasks.size() == 1)
-    run(0);
-  else if (!tasks.empty())
-    resources.parallel_for(static_cast<std::int64_t>(tasks.size()), run);
+  if (!tasks.empty()) resources.parallel_for(static_cast<std::int64_t>(tasks.size()), run);
 }
 
 /// Elements [begin, end) of a large part, one block for each thread or some more.
@@ -57,6 +54,11 @@ inline std::int64_t blocks_for(std::int64_t elements, const Resources& resources
   constexpr std::int64_t least = 1 << 15;
   return std::clamp<std::int64_t>(elements / least, 1, std::int64_t{resources.threads});
 }
+/// More of them where each would take longer than a request to stop may wait.
+inline std::int64_t short_blocks_for(std::int64_t elements, const Resources& resources) {
+  constexpr std::int64_t most = 1 << 22;
+  return std::max(blocks_for(elements, resources), elements / most);
+}
 template <class F>
 void each_block(std::int64_t elements, std::int64_t blocks, const Resources& resources, F&& f) {
   const auto run = [&](std::int64_t b) {
@@ -65,10 +67,7 @@ void each_block(std::int64_t elements, std::int64_t blocks, const Resources& res
     const std::int64_t begin = b * size + std::min(b, rest);
     f(Block{b, begin, begin + size + (b < rest ? 1 : 0)});
   };
-  if (blocks == 1)
-    run(0);
-  else
-    resources.parallel_for(blocks, run);
+  resources.parallel_for(blocks, run);  // of one block, too: that is where a request to stop is looked at
 }
 
 /// The failure of the lowest part.

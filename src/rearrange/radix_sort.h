@@ -32,7 +32,7 @@ class RadixSort {
   RadixSort(std::int64_t n, const Resources& resources, int bits = 8 * digits)
       : n_(n),
         resources_(resources),
-        blocks_(n < large_part ? 1 : blocks_for(n, resources)),
+        blocks_(n < large_part ? 1 : short_blocks_for(n, resources)),
         passes_(std::min(digits, (bits + 7) / 8)),
         counts_(static_cast<std::size_t>(blocks_)) {}
 

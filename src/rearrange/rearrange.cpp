@@ -76,7 +76,7 @@ MayFail select(const Components& array, const std::uint8_t* mask, const Parts& p
   };
   const auto large = [&](std::int64_t part) {
     const std::int64_t begin = parts.begin(part), n = parts.length(part);
-    const std::int64_t blocks = blocks_for(n, resources);
+    const std::int64_t blocks = short_blocks_for(n, resources);
     std::vector<std::int64_t> first(static_cast<std::size_t>(blocks) + 1);
     each_block(n, blocks, resources, [&](const Block& block) {
       first[static_cast<std::size_t>(block.number) + 1] =

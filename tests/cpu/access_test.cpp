@@ -80,6 +80,12 @@ TEST_CASE("how reads of a map move from lane to lane, and the code they become")
        AccessPattern::contiguous, Motion::steady(1)},
       {"5000 i", at([](const Reading& r) { return times(r.i, ir::int64(5000)); }), AccessPattern::strided,
        even},
+      {"i + i, and so on", at([](const Reading& r) {
+         Ref i = r.i;
+         for (int times = 0; times < 40; ++times) i = plus(i, i);
+         return i;
+       }),
+       AccessPattern::strided, even},
       {"n i", at([](const Reading& r) { return times(r.i, r.length); }), AccessPattern::strided, even},
       {"i i", at([](const Reading& r) { return times(r.i, r.i); }), AccessPattern::gathered, Motion{}},
       {"i % 7", at([](const Reading& r) { return ir::primitive(Primitive::bit_and, {r.i, ir::int64(7)}); }),

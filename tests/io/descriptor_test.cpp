@@ -123,6 +123,36 @@ TEST_CASE("descriptors: lines and words, however they arrive") {
   check_arrivals(" \n ", {}, [](int fd) { return io::words_of(fd); });
 }
 
+TEST_CASE("descriptors: a line that waits for a later chunk than the last one that had an end") {
+  for (std::int64_t bytes = 1; bytes <= 40; ++bytes)
+    for (const std::string text : {"a\r\nb", "a\r\nb\r", "\r\n\r\nbcd"}) {
+      Ends ends;
+      ends.send(text);
+      ends.close_in();
+      Limit limit;
+      limit.bytes = bytes;
+      INFO(bytes);
+      CHECK(items_of(*io::lines_of(ends.out()).erased(), limit) ==
+            (text[0] == 'a' ? lines({"a", text.substr(3)}) : lines({"", "", "bcd"})));
+    }
+}
+
+TEST_CASE("descriptors: what has arrived and the chunk that is made of it are in memory together") {
+  for (const std::int64_t memory : {10'500, 15'000, 21'000, 30'000}) {
+    Ends ends;
+    ends.send(std::string(10'000, 'x') + "\n");
+    ends.close_in();
+    Limit limit;
+    limit.memory = memory;
+    SourceChunk chunk;
+    const auto source = io::lines_of(ends.out());
+    if (memory < 20'000)
+      CHECK_THROWS_AS(source.erased()->next(limit, chunk), ItemTooBig);
+    else
+      CHECK(source.erased()->next(limit, chunk));
+  }
+}
+
 TEST_CASE("descriptors: records of one shape, and behind their lengths") {
   const auto item = [](std::vector<std::int32_t> values) -> ReadItem {
     return {{{3, 1}, {bytes_of(values)}}};

@@ -73,6 +73,8 @@ TEST_CASE("Matrix Market: faults are named with their line") {
   CHECK_THAT(fault(real + "2 2 99999999999999999999\n1 1 1\n"), at("2") && Catch::Contains("not a size"));
   CHECK_THAT(fault(real + "2 -2 1\n1 1 1\n"), at("2"));
   CHECK_THAT(fault(real + "2 2\n1 1 1\n"), at("2"));
+  CHECK_THAT(fault(real + "2 x 1"), at("2"));  // a last line without an end
+  CHECK_THAT(fault(real + "2 2 1\r"), at("2") && Catch::Contains("promised"));
   CHECK_THAT(fault(real), Catch::Contains("size line"));
   CHECK_THAT(fault("%%MatrixMarket matrix array real general\n2 2\n"), Catch::Contains("array"));
   CHECK_THAT(fault("%%MatrixMarket matrix coordinate complex general\n2 2 0\n"), Catch::Contains("complex"));
@@ -272,6 +274,12 @@ TEST_CASE("Matrix Market: any order and any memory give the same matrix") {
 
   TemporaryDirectory spool;
   CHECK((read(text, {.spool_dir = spool.path(), .memory = 1 << 20}) == expected));
+  CHECK(spool.files() == 0);
+  // Far less than anything takes.
+  for (const std::int64_t memory : {1, 17, 100, 4096})
+    CHECK_THROWS_AS(
+        read(real + "2 2 3\n2 1 4\n1 2 8\n2 1 1\n", {.spool_dir = spool.path(), .memory = memory}),
+        ResourceError);
   CHECK(spool.files() == 0);
   CHECK_THROWS_AS(read(text, {.spool_dir = spool / "missing"}), IoError);
 }

@@ -101,6 +101,13 @@ TEST_CASE("npy: arrays in Fortran order") {
          Array<3, std::int8_t>(Index{2, 2, 2}, {0, 1, 2, 3, 4, 5, 6, 7})));
   write_file(path, npy("<f8", "(3,)", raw(std::vector<double>{1, 2, 3}), "True"));
   CHECK((io::read_npy<1, double>(path) == Vector<double>{1, 2, 3}));
+  // So many rows of nothing take no time.
+  write_file(path, npy("<f8", "(576460752303423488, 0)", "", "True"));
+  CHECK((io::read_npy<2, double>(path).shape() == Index{std::int64_t{1} << 59, 0}));
+  // Where elements of a row belong takes memory, too.
+  write_file(path, npy("|u1", "(2, 30, 40)", std::string(2400, '\1'), "True"));
+  CHECK_THROWS_AS((io::read_npy<3, std::uint8_t>(path, {.memory = 2400 + 9000})), ResourceError);
+  CHECK((io::read_npy<3, std::uint8_t>(path, {.memory = 2400 + 13'000}).size() == 2400));
 }
 
 TEST_CASE("npy: what does not fit is refused") {

@@ -204,6 +204,23 @@ TEST_CASE("arrow in: numbers, bools, strings", "[once]") {
                     {Bytes{'b', 'c'}});
 }
 
+TEST_CASE("arrow in: what has to be copied is asked for before it is", "[once]") {
+  constexpr std::int32_t count = 2'000'000;
+  const Given bits{.format = "b", .length = count, .buffers = {std::nullopt, std::string(count / 8, '\xff')}};
+  const auto sum_of = [&](std::int64_t memory) {
+    ArrowArrayStream stream = stream_of({list_of(std::vector<std::int32_t>{0, 3, count}, bits)});
+    const auto ones = [](auto row) { return sum(map([](auto b) { return cond(b, 1, 0); }, row)); };
+    const auto counts =
+        run(consume(elements(map_seq(ones, stream_in(io::from_arrow<Vector<bool>>(&stream))))),
+            {.threads = 1, .memory = memory});
+    return counts[0] + counts[1];
+  };
+  CHECK(sum_of(16 << 20) == count);
+  CHECK_THROWS_WITH(sum_of(1 << 20), Catch::Contains("row 1 takes 1999997 bytes of memory"));
+  CHECK_THROWS_AS(sum_of(1 << 20), ResourceError);
+  CHECK(alive == 0);
+}
+
 TEST_CASE("arrow in: fixed-size lists, also inside of lists", "[once]") {
   check_rows<V>({fixed_of(2, numbers_of(some, "i"), 4), sliced(fixed_of(2, numbers_of(some, "i"), 4), 1, 2)},
                 {{10, 11}, {12, 13}, {14, 15}, {16, 17}, {12, 13}, {14, 15}});

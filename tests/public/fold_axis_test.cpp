@@ -1,5 +1,9 @@
 #include "shapes.h"
 
+#include <chrono>
+#include <stop_token>
+#include <thread>
+
 // Reductions along each dimension of arrays of rank 1 to 4, zero extents included.
 namespace anabranch::testing {
 namespace {
@@ -122,6 +126,24 @@ TEST_CASE("columns that are reduced side by side", "[once]") {
       array_of(Index{3, 70, 90}, [](std::int64_t i) { return static_cast<std::int32_t>(i * 31); });
   for (int axis = 0; axis < 3; ++axis)
     everywhere([=](auto a) { return sum(a, axis); }, std::vector{cube, cube});
+}
+
+TEST_CASE("a stop request ends products of rows that have no end in sight", "[once]") {
+  const auto a = generate(index_of(128, 100), [](auto at) { return exp(cast<float>(at[0] - at[1])); });
+  const auto b = generate(index_of(100, 128), [](auto at) { return exp(cast<float>(at[1] - at[0])); });
+  const auto products = generate(index_of(128, 128, std::int64_t{1} << 40), [=](auto at) {
+    const auto inner = min(at[2], 99);
+    return a[index_of(at[0], inner)] * b[index_of(inner, at[1])];
+  });
+  const auto program = compile(fold(plus, 0.0f, products));
+  for (const int threads : {1, 2}) {
+    std::stop_source stop;
+    std::jthread later([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      stop.request_stop();
+    });
+    REQUIRE_THROWS_AS(program.run({.threads = threads, .stop = stop.get_token()}), Cancelled);
+  }
 }
 
 }  // namespace

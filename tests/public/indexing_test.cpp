@@ -141,5 +141,27 @@ TEST_CASE("reads that are known to be in range, of what is computed where it is 
   REQUIRE_THROWS_AS(run(generate(the(huge), [](I i) { return i; })), RunError);
 }
 
+TEST_CASE("an index whose ends are in range, but which wraps around between them, is out of range") {
+  using I = Exp<std::int64_t>;
+  const auto a = use(numbers<double>(10, 1));
+  // Times the last lane of eight and of four they are 5 and 2; and likewise backwards.
+  for (const std::int64_t s :
+       {std::int64_t{2'635'249'153'387'078'803}, std::int64_t{6'148'914'691'236'517'206},
+        -std::int64_t{2'635'249'153'387'078'803}}) {
+    INFO(s);
+    const auto times_s = [s](const I& i) {
+      const std::uint64_t bits = s < 0 ? -static_cast<std::uint64_t>(s) : static_cast<std::uint64_t>(s);
+      I x = 0;
+      for (int bit = 62; bit >= 0; --bit) {
+        x = x + x;
+        if (bits >> bit & 1) x = x + i;
+      }
+      return s < 0 ? 0 - x : x;
+    };
+    fails<RunError>(generate(std::int64_t{8}, [&](const I& i) { return a[times_s(i) + (s < 0 ? 7 : 0)]; }),
+                    {"out of range 0..9"});
+  }
+}
+
 }  // namespace
 }  // namespace anabranch::testing

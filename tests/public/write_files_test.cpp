@@ -165,8 +165,7 @@ TEST_CASE("write lines: items of bytes, read again as lines") {
         return map([](auto c) { return cond(c >= 'a' && c <= 'z', c - std::uint8_t{32}, c); }, line);
       },
       stream_in(std::vector<Bytes>{bytes("abc"), bytes("Z-z")}));
-  check_file(write(upper, io::write_lines(path)), 2,
-             [&] { CHECK(read_file(path) == "ABC\nZ-Z\n"); });
+  check_file(write(upper, io::write_lines(path)), 2, [&] { CHECK(read_file(path) == "ABC\nZ-Z\n"); });
   check_file(write(stream_in(std::vector<Bytes>{}), io::write_lines(path)), 0,
              [&] { CHECK(read_file(path).empty()); });
   // What would be read as another line, or as two; what was there stays.

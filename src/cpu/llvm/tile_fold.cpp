@@ -160,10 +160,10 @@ TileFold::Tile TileFold::block(llvm::Value* begin, llvm::Value* end) {
 
 /// The results of a tile, of which the first is at `position`.
 void TileFold::compute(llvm::Value* first_of_row, llvm::Value* length) {
-  f_.leave_if_stopped();
   llvm::Value* blocks =
       b_.CreateSDiv(b_.CreateAdd(length, f_.number(order::block - 1)), f_.number(order::block));
   each(f_.number(0), blocks, 1, "blocks", [&](llvm::Value* number) {
+    f_.leave_if_stopped();
     llvm::Value* begin = b_.CreateMul(number, f_.number(order::block));
     llvm::Value* behind = b_.CreateAdd(begin, f_.number(order::block));
     push(blocks_, number, block(begin, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, behind, length)));

@@ -81,7 +81,7 @@ Value Emitter::add(const Value& x, const Value& y) {
   if (is_zero(x)) return y;
   if (is_zero(y)) return x;
   if (const kernel::Motion motion = kernel::sum(x.motion(), y.motion());
-      motion.kind != kernel::Motion::Kind::apart)
+      motion.is_same() || motion.kind == kernel::Motion::Kind::steady)
     return affine(b.CreateAdd(x.v, y.v), motion.step);
   Value sum = varying(b.CreateAdd(lanes(x), lanes(y)));
   const Value& lane_wise = x.uniform() ? y : x;

@@ -158,6 +158,20 @@ std::int64_t ArrowRows::bytes(std::int64_t begin, std::int64_t rows) const {
   return elements(begin, rows) * element_bytes_ + (rows + 1) * (wide_ ? 8 : 4) + extents;
 }
 
+std::int64_t ArrowRows::to_copy(std::int64_t begin, std::int64_t rows) const {
+  std::int64_t bytes = offsets_ && column_.lists.size() > 1 ? (rows + 1) * 8 : 0;
+  for (const Component& c : components_)
+    if (is_copied(c)) bytes += elements(begin, rows) * static_cast<std::int64_t>(size_of(c.type));
+  return bytes;
+}
+
+const unsigned char* ArrowRows::data_of(const Component& c) const {
+  return static_cast<const unsigned char*>(c.array->buffers[column_.bytes ? 2 : 1]);
+}
+bool ArrowRows::is_copied(const Component& c) const {
+  return c.type == ScalarType::boolean || reinterpret_cast<std::uintptr_t>(data_of(c)) % size_of(c.type) != 0;
+}
+
 ArrayChunk ArrowRows::chunk(std::int64_t begin, std::int64_t rows, std::int64_t& copied) const {
   ArrayChunk out;
   // Elements that the chunk has, counted as offsets count them.
@@ -180,10 +194,8 @@ std::shared_ptr<const void> ArrowRows::component(const Component& c, std::int64_
                                                  std::int64_t& copied) const {
   const auto width = static_cast<std::int64_t>(size_of(c.type));
   const std::int64_t zero = offsets_ ? 0 : begin;
-  const auto* data = static_cast<const unsigned char*>(c.array->buffers[column_.bytes ? 2 : 1]);
-  if (c.type != ScalarType::boolean &&
-      reinterpret_cast<std::uintptr_t>(data) % static_cast<std::size_t>(width) == 0)
-    return {owner_, data ? data + (c.first + zero) * width : nullptr};
+  const unsigned char* const data = data_of(c);
+  if (!is_copied(c)) return {owner_, data ? data + (c.first + zero) * width : nullptr};
   const auto copy = anabranch::detail::allocate_aligned(static_cast<std::size_t>((end - begin) * width));
   auto* bytes = static_cast<unsigned char*>(copy.get());
   if (c.type == ScalarType::boolean)

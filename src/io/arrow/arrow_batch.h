@@ -26,6 +26,8 @@ class ArrowRows {
   /// Elements and bytes of the first rows of those from `begin` on.
   std::int64_t elements(std::int64_t begin, std::int64_t rows) const;
   std::int64_t bytes(std::int64_t begin, std::int64_t rows) const;
+  /// Of these bytes so many have to be copied: elements that are bits, or not aligned, and offsets of lists inside of lists.
+  std::int64_t to_copy(std::int64_t begin, std::int64_t rows) const;
   ArrayChunk chunk(std::int64_t begin, std::int64_t rows, std::int64_t& copied) const;
 
  private:
@@ -45,6 +47,8 @@ class ArrowRows {
                        std::int64_t per_row);
   std::int64_t row_of(std::int64_t element, std::int64_t per_row) const;
   std::int64_t offset(std::int64_t row) const;
+  const unsigned char* data_of(const Component& c) const;
+  bool is_copied(const Component& c) const;
   std::shared_ptr<const void> component(const Component& c, std::int64_t begin, std::int64_t end,
                                         std::int64_t& copied) const;
   std::shared_ptr<const void> offsets(std::int64_t begin, std::int64_t rows, std::int64_t& copied) const;

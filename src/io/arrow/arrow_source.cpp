@@ -81,6 +81,7 @@ class ArrowSource final : public SourceBase {
     while (at_ == rows_)
       if (!take_batch()) return false;
     const std::int64_t rows = rows_that_fit(limit);
+    check_memory(limit, rows);
     chunk = {};
     chunk.items = rows;
     for (const ArrowRows& column : batch_) {
@@ -124,7 +125,17 @@ class ArrowSource final : public SourceBase {
                         before_, batch);
   }
 
-  /// The first always does, unless it takes more than there is.
+  /// What has to be copied needs memory of the run's.
+  void check_memory(const Limit& limit, std::int64_t rows) const {
+    std::int64_t bytes = 0;
+    for (const ArrowRows& column : batch_) bytes += column.to_copy(at_, rows);
+    if (bytes > limit.memory)
+      throw ItemTooBig(fmt::format("{}: row {} takes {} bytes of memory, and {} are left", stream_name,
+                                   before_ + at_, bytes, limit.memory),
+                       bytes);
+  }
+
+  /// The first always does.
   std::int64_t rows_that_fit(const Limit& limit) const {
     const auto bytes = [&](std::int64_t rows) {
       std::int64_t sum = 0;

@@ -42,8 +42,8 @@ class DescriptorSource final : public SourceBase {
       if (ended_) framing_->end(arrived_);
     }
     if (framing_->items() == 0) return false;
-    check_memory(limit, framing_->memory());
     const std::int64_t bytes = framing_->bytes();
+    check_memory(limit, bytes + framing_->memory());
     framing_->hand_out(arrived_.data(), chunk);
     arrived_.take(bytes);
     return true;

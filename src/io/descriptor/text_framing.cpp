@@ -33,6 +33,7 @@ class TextFraming final : public Framing {
   }
 
   void look(const unsigned char* bytes, std::int64_t size, const Limit& limit) override {
+    size_ = size;
     const std::int64_t most = std::min({limit.bytes, limit.work, most_bytes});
     const std::int64_t within = std::min(size, std::max(most, bytes_ + 1));
     count(bytes, within, std::max<std::int64_t>(limit.items, 1) - items_);
@@ -54,6 +55,7 @@ class TextFraming final : public Framing {
   }
 
   std::int64_t memory() const override { return bytes_ + (items_ + 1) * offset_bytes; }
+  std::int64_t memory_of_next(std::int64_t size) const override { return 2 * size; }
 
   void end(ArrivedBytes& arrived) override {
     const std::int64_t size = arrived.size();
@@ -84,9 +86,10 @@ class TextFraming final : public Framing {
     std::memcpy(own, bytes, static_cast<std::size_t>(bytes_));
     auto offsets = offsets_->take((items_ + 1) * offset_bytes);
     auto* const begins = static_cast<std::int32_t*>(offsets.memory.get());
-    if (pack_text(kind_, own, bytes_, last_is_open_, begins) > longest_) {
+    const bool last_is_open = last_is_open_ && bytes_ == size_;  // what arrived last may be for a later chunk
+    if (pack_text(kind_, own, bytes_, last_is_open, begins) > longest_) {
       std::memcpy(own, bytes, static_cast<std::size_t>(bytes_));
-      refuse_long_item(name_, kind_, own, bytes_, last_is_open_, number_, line_, longest_);
+      refuse_long_item(name_, kind_, own, bytes_, last_is_open, number_, line_, longest_);
     }
     line_ += kind_ == TextItems::lines ? items_ : count_line_ends(bytes, bytes_);
     chunk.work = begins[items_];
@@ -98,6 +101,7 @@ class TextFraming final : public Framing {
   std::string name_;
   TextItems kind_;
   std::int64_t longest_;
+  std::int64_t size_ = 0;      ///< of what has arrived
   std::int64_t looked_ = 0;    ///< bytes in which there are no more items than those counted
   std::int64_t line_ = 1;      ///< in which the first byte is that has not been handed out
   bool last_is_open_ = false;  ///< the last byte has been put there

@@ -58,11 +58,14 @@ FortranRows::FortranRows(const NpyFile& npy, ScalarType as, std::int64_t memory)
       file_(npy.file),
       rows_(npy.format.shape[0]),
       row_elements_(rows_ == 0 ? 0 : npy.format.count / rows_) {
-  if (npy.format.shape.size() > 2 && row_elements_ > 0)
-    position_ = positions(npy.format.shape, row_elements_);
   const std::int64_t row_bytes = std::max<std::int64_t>(row_elements_ * elements_.element_bytes(), 1);
-  const std::int64_t left = memory - elements_.resident_bytes() -
-                            static_cast<std::int64_t>(position_.size() * sizeof(position_[0]));
+  const bool has_positions = npy.format.shape.size() > 2 && row_elements_ > 0;
+  constexpr auto position_bytes = static_cast<std::int64_t>(sizeof(position_[0]));
+  const std::int64_t room = memory - elements_.resident_bytes();
+  // More than there is, where the product would be no number.
+  const std::int64_t left = !has_positions                          ? room
+                            : row_elements_ > room / position_bytes ? 0
+                                                                    : room - row_elements_ * position_bytes;
   most_rows_ = std::min(
       {std::max(run_bytes / elements_.element_bytes(), least_block / row_bytes), left / row_bytes, rows_});
   if (most_rows_ < 1 && rows_ > 0)
@@ -71,6 +74,7 @@ FortranRows::FortranRows(const NpyFile& npy, ScalarType as, std::int64_t memory)
         "the {} bytes of memory "
         "for them",
         npy.name(), counted(row_elements_, "element"), row_bytes, std::max<std::int64_t>(left, 0)));
+  if (has_positions) position_ = positions(npy.format.shape, row_elements_);
   for (int part = 0; part < elements_.array().parts; ++part)
     block_.emplace_back(static_cast<std::size_t>(most_rows_ * row_elements_) * size_of(as));
 }
@@ -82,6 +86,7 @@ std::int64_t FortranRows::resident_bytes() const {
 }
 
 void FortranRows::read(std::int64_t first, std::int64_t count, const PartBytes& to) {
+  if (row_elements_ == 0) return;
   const auto row_bytes = row_elements_ * static_cast<std::int64_t>(size_of(elements_.type()));
   for (std::int64_t done = 0; done < count;) {
     const std::int64_t row = first + done;

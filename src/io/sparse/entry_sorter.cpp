@@ -25,7 +25,7 @@ std::int64_t buckets_for(std::int64_t entries) {
 SortMemory::SortMemory(std::int64_t total)
     : threads(static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 8U))),
       buffers(total / 4),
-      sorting(total / 2 / threads) {}
+      sorting(std::max<std::int64_t>(total / 2 / threads, 1)) {}
 
 template <class E>
 EntrySorter<E>::EntrySorter(BlockStore& store, const EntryRange& range, std::int64_t most,

@@ -27,7 +27,7 @@ class LineReader {
   bool next(std::string& line) {
     line.clear();
     for (;;) {
-      if (at_ == buffer_.size() && !fill()) return !line.empty();
+      if (at_ == buffer_.size() && !fill()) return !line.empty() && ends(line);
       const std::string_view rest(buffer_.data() + at_, buffer_.size() - at_);
       const auto end = rest.find('\n');
       line += rest.substr(0, end);
@@ -35,9 +35,7 @@ class LineReader {
         throw DataError(fmt::format("{}:{}: the line is too long", file_.name(), number_ + 1));
       at_ += std::min(end, rest.size() - 1) + 1;
       if (end == std::string_view::npos) continue;
-      ++number_;
-      if (!line.empty() && line.back() == '\r') line.pop_back();
-      return true;
+      return ends(line);
     }
   }
   std::int64_t position() const { return read_ - static_cast<std::int64_t>(buffer_.size() - at_); }
@@ -46,6 +44,11 @@ class LineReader {
  private:
   static constexpr std::size_t longest = 64 << 10;
 
+  bool ends(std::string& line) {
+    ++number_;
+    if (!line.empty() && line.back() == '\r') line.pop_back();
+    return true;
+  }
   bool fill() {
     const std::int64_t n = std::min<std::int64_t>(16 << 10, file_.size() - read_);
     if (n <= 0) return false;
