@@ -65,8 +65,8 @@ ArrowRows::ArrowRows(const std::string& stream, const ArrowColumn& column, const
       offsets_ = offsets ? offsets + first * (wide_ ? 8 : 4) : nullptr;
       if (count > 0) check_offsets();
       zero = 0;
-      first = count == 0 ? 0 : offset(0);
-      last = count == 0 ? 0 : offset(count);
+      first = count <= 0 ? 0 : offset(0);
+      last = count <= 0 ? 0 : offset(count);
       per_row = 0;
     }
     if (!column.bytes) at = at->children[0];
