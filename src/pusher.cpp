@@ -224,6 +224,8 @@ void Pusher::Impl::wait_for_room() {
 }
 
 bool Pusher::push(const ItemData& item, bool waits) {
+  for (const auto& array : item)
+    if (!array) throw ProgramError("push: an empty handle was given");
   Impl& impl = *impl_;
   for (;;) {
     {

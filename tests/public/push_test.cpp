@@ -477,6 +477,13 @@ TEST_CASE("push: what cannot be pushed") {
     CHECK_THROWS_WITH(push_stream<Row>([](auto) { return stream_in(std::vector<Row>{}); }, options),
                       Catch::Contains("does not read what is pushed"));
   }
+  Row row{1.0};
+  const Row other = std::move(row);
+  auto stream = push_stream<Row>(all_doubled);
+  CHECK_THROWS_WITH(stream.push(row),
+                    Catch::Contains("an empty handle"));  // NOLINT(bugprone-use-after-move): the case
+  stream.push(other);
+  CHECK((*stream.pop())[0] == 2.0);
   CHECK_THROWS_WITH(push_stream<Row>(all_doubled, {}, {.seconds = -1}),
                     Catch::Contains("PushOptions: -1 seconds"));
   CHECK_THROWS_AS(push_stream<Row>(all_doubled, {}, {.items = 0}), ProgramError);
