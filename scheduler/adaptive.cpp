@@ -321,7 +321,8 @@ void AdaptiveController::update_ring() {
 }
 
 void AdaptiveController::too_big(const ChunkSize& tried) {
-  if (tried.weight() <= 1) return;
+  if (tried.weight() <= 1)
+    return;  // nothing is smaller: it waits for its turn, and says nothing about others
   memory_ceiling_ = std::min(memory_ceiling_, std::max(static_cast<double>(tried.weight()) / 2, 1.0));
   if (work_ > memory_ceiling_) {
     work_ = memory_ceiling_;

@@ -126,10 +126,13 @@ class ArrowSource final : public SourceBase {
   }
 
   /// What has to be copied needs memory of the run's.
-  void check_memory(const Limit& limit, std::int64_t rows) const {
+  std::int64_t bytes_to_copy(std::int64_t rows) const {
     std::int64_t bytes = 0;
     for (const ArrowRows& column : batch_) bytes += column.to_copy(at_, rows);
-    if (bytes > limit.memory)
+    return bytes;
+  }
+  void check_memory(const Limit& limit, std::int64_t rows) const {
+    if (const std::int64_t bytes = bytes_to_copy(rows); bytes > limit.memory)
       throw ItemTooBig(fmt::format("{}: row {} takes {} bytes of memory, and {} are left", stream_name,
                                    before_ + at_, bytes, limit.memory),
                        bytes);
@@ -143,7 +146,7 @@ class ArrowSource final : public SourceBase {
       return sum;
     };
     const auto fits = [&](std::int64_t rows) {
-      return bytes(rows) <= limit.bytes &&
+      return bytes(rows) <= limit.bytes && bytes_to_copy(rows) <= limit.memory &&
              std::all_of(batch_.begin(), batch_.end(),
                          [&](const ArrowRows& column) { return column.elements(at_, rows) <= limit.work; });
     };

@@ -47,7 +47,7 @@ timeline::Row RunTrace::row_of_slot(int slot) {
 RunTrace::InPiece::InPiece(const RunTrace* trace, std::int64_t number, int slot)
     : slot_(slot), outer_(piece_of_thread) {
   if (!trace) return;
-  place_ = {trace->stage_.load(std::memory_order_relaxed), number};
+  place_ = {trace->stage_, number};
   piece_of_thread = this;
 }
 
@@ -55,7 +55,7 @@ RunTrace::InPiece::~InPiece() { piece_of_thread = outer_; }
 
 ChunkPlace RunTrace::place() const {
   if (piece_of_thread) return piece_of_thread->place_;
-  return {stage_.load(std::memory_order_relaxed), chunk_.load(std::memory_order_relaxed)};
+  return {stage_, chunk_};
 }
 
 bool RunTrace::is_drawn(std::int64_t chunk) {

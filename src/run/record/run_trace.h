@@ -59,7 +59,7 @@ class RunTrace {
   /// `done`: its chunks in earlier rounds of a loop. `in_pieces`: they are computed side by side, and drawn in the rows of
   /// their slots.
   void begin_stage(int number, std::int64_t done, bool in_pieces = false);
-  void next_chunk() { chunk_.fetch_add(1, std::memory_order_relaxed); }
+  void next_chunk() { ++chunk_; }
   void end_stage();
   ChunkPlace place() const;
 
