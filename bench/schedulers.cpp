@@ -24,7 +24,7 @@
 
 /// The scheduler beside what could be done: `chunks`, what each costs; `laws`, its policies beside the best fixed size of chunk that a search finds, on
 /// streams whose items' lengths follow five laws; `overlap`, a slow source and a slow sink beside the slowest phase; `large`, a
-/// matrix and a result of many gigabytes, in little memory, beside reading alone.
+/// matrix and a result of many gigabytes, in little memory, beside reading alone; `through`, from files to files, beside a copy.
 namespace {
 
 using namespace anabranch;
@@ -46,6 +46,7 @@ double median(std::vector<double> numbers) {
 struct Contender {
   std::string name;
   std::function<void()> run;
+  std::function<void()> prepare = [] {};  ///< not timed
   std::vector<double> seconds{};
 };
 
@@ -53,6 +54,7 @@ struct Contender {
 void take_turns(std::vector<Contender>& contenders, int rounds) {
   for (int round = 0; round <= rounds; ++round)
     for (Contender& each : contenders) {
+      each.prepare();
       const double seconds = seconds_of(each.run);
       if (round > 0) each.seconds.push_back(seconds);
     }
@@ -160,7 +162,11 @@ void compare_on(const Law& law, std::int64_t megabytes, int threads, int rounds,
                      }};
   };
   const std::string best = best_fixed(static_cast<double>(lengths.size()), rounds, contender);
-  std::vector<Contender> contest{contender("adaptive"), contender("paper"), contender(best)};
+  // A program that has learned nothing, with kernels that are there.
+  auto fresh = program;
+  const Contender first_run{"adaptive, first run", [&] { fresh.run({.threads = threads, .memory = memory}); },
+                            [&] { fresh = sums_of_squares(io::open_ragged<double>(directory.file("x"))); }};
+  std::vector<Contender> contest{contender("adaptive"), contender("paper"), contender(best), first_run};
   take_turns(contest, rounds);
   const auto peak = [&](const std::string& scheduler) {
     RunReport report;
@@ -169,14 +175,16 @@ void compare_on(const Law& law, std::int64_t megabytes, int threads, int rounds,
   };
   const double least = median(contest[2].seconds);
   fmt::print(
-      "| {:<32} | {:>9} | {:>7.1f} | {:>14} | {:>8.2f} | {:>8.2f} | {:>5.0f} | {:>5.0f} | {:>5.0f} |\n",
+      "| {:<32} | {:>9} | {:>7.1f} | {:>14} | {:>8.2f} | {:>9.2f} | {:>8.2f} | {:>5.0f} | {:>5.0f} | "
+      "{:>5.0f} |\n",
       law.name, lengths.size(), least * 1e3, best, median(contest[0].seconds) / least,
-      median(contest[1].seconds) / least, peak("adaptive"), peak("paper"), peak(best));
+      median(contest[3].seconds) / least, median(contest[1].seconds) / least, peak("adaptive"), peak("paper"),
+      peak(best));
 }
 
 void compare_on_laws(std::int64_t megabytes, int threads, int rounds, std::int64_t memory) {
-  fmt::print("| {:<32} | {:>9} | {:>7} | {:>14} | {:>8} | {:>8} | {:>17} |\n", "lengths", "items", "best ms",
-             "best fixed", "adaptive", "paper", "peak MB of each");
+  fmt::print("| {:<32} | {:>9} | {:>7} | {:>14} | {:>8} | {:>9} | {:>8} | {:>17} |\n", "lengths", "items",
+             "best ms", "best fixed", "adaptive", "first run", "paper", "peak MB of each");
   for (const Law& law : laws) compare_on(law, megabytes, threads, rounds, memory);
 }
 
@@ -357,6 +365,7 @@ void measure_large(const std::string& path, int threads, int rounds, std::int64_
   std::vector<double> x(static_cast<std::size_t>(io::inspect_matrix(path).cols));
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<double>(i % 100) * 0.01;
   const auto program = compile(smvm(stream_in(entries), use(Vector<double>(x))));
+  auto fresh = program;  // one that has learned nothing
   const auto contender = [&](const std::string& scheduler) {
     return Contender{scheduler, [&program, scheduler, threads, memory] {
                        program.run({.threads = threads, .memory = memory, .scheduler = scheduler});
@@ -371,6 +380,8 @@ void measure_large(const std::string& path, int threads, int rounds, std::int64_
       {fmt::format("compute in memory, {} threads", threads), [&] { computing.run({.threads = threads}); }},
       {"compute in memory, one thread", [&] { computing.run({.threads = 1}); }},
       contender("adaptive"),
+      {"adaptive, first run", [&] { fresh.run({.threads = threads, .memory = memory}); },
+       [&] { fresh = compile(smvm(stream_in(entries), use(Vector<double>(x)))); }},
       contender("paper"),
       contender(best),
       {"adaptive, one thread", [&] { program.run({.threads = 1, .memory = memory}); }},
@@ -419,6 +430,56 @@ void measure_output(const std::string& path, std::int64_t megabytes, int threads
   fmt::print("peak of the memory bound: {:.0f} MB\n", static_cast<double>(report.peak_bytes) / 1e6);
 }
 
+/// Vectors that are read from files, computed and written to files, beside the same bytes copied by a loop.
+void measure_through(const std::string& folder, std::int64_t megabytes, int threads, int rounds,
+                     std::int64_t memory) {
+  const std::string from = folder + "/from", to = folder + "/to";
+  Random random(1);
+  const auto lengths =
+      lengths_of(megabytes * 1'000'000 / 8, [&](std::int64_t) { return laws[1].length(random, 0); });
+  const Vector<std::int64_t> given{std::vector<std::int64_t>(lengths)};
+  const auto counted = [&](Exp<std::int64_t> i) {
+    return generate(use(given)[i], [=](auto j) { return cast<double>(i + j) * 1e-3; });
+  };
+  run(consume(write(produce(given.size(), counted), io::write_ragged(from))));
+  const auto bytes = static_cast<double>(std::filesystem::file_size(from + ".values.npy") +
+                                         std::filesystem::file_size(from + ".offsets.npy"));
+  const auto by_loop = [&] {
+    std::vector<char> block(std::size_t{1} << 20);
+    for (const char* part : {".values.npy", ".offsets.npy"}) {
+      const int in = ::open((from + part).c_str(), O_RDONLY),
+                out = ::open((to + part).c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+      for (::ssize_t n; (n = ::read(in, block.data(), block.size())) > 0;)
+        if (::write(out, block.data(), static_cast<std::size_t>(n)) != n) throw std::runtime_error("write");
+      if (::fsync(out) != 0) throw std::runtime_error("fsync");
+      ::close(in);
+      ::close(out);
+    }
+  };
+  const auto program =
+      compile(consume(write(map_seq([](auto v) { return map([](auto e) { return e * 0.5 + 1.0; }, v); },
+                                    stream_in(io::open_ragged<double>(from))),
+                            io::write_ragged(to))));
+  std::vector<Contender> contest{{"read(2) and write(2)", by_loop}};
+  for (const int t : {1, threads})
+    contest.push_back({fmt::format("read, computed, written, {} threads", t),
+                       [&, t] { program.run({.threads = t, .memory = memory}); }});
+  for (Contender& each : contest)
+    each.prepare = [&] {
+      for (const char* part : {".values.npy", ".offsets.npy"}) std::filesystem::remove(to + part);
+    };
+  take_turns(contest, rounds);
+  for (const Contender& each : contest)
+    fmt::print("| {:<34} | {:>8.3f} s | {:>6.2f} GB/s |\n", each.name, median(each.seconds),
+               bytes / median(each.seconds) * 1e-9);
+  RunReport report;
+  program.run({.threads = threads, .memory = memory}, &report);
+  fmt::print("{:.2f} GB each way; peak of the memory bound: {:.0f} MB\n", bytes * 1e-9,
+             static_cast<double>(report.peak_bytes) / 1e6);
+  for (const std::string& name : {from, to})
+    for (const char* part : {".values.npy", ".offsets.npy"}) std::filesystem::remove(name + part);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -439,10 +500,14 @@ int main(int argc, char** argv) {
   CLI::App* const output = app.add_subcommand("output", "a result that is written to a file");
   output->add_option("file", path, "which is overwritten and removed")->required();
   output->add_option("--megabytes", megabytes, "of the result");
+  CLI::App* const through = app.add_subcommand("through", "vectors from files to files");
+  through->add_option("folder", path, "where they are written and removed")->required();
+  through->add_option("--megabytes", megabytes, "of the vectors");
   CLI11_PARSE(app, argc, argv);
   if (*by_law) compare_on_laws(megabytes, threads, rounds, memory);
   if (*chunks) measure_chunks(threads, rounds);
   if (*overlap) measure_overlap(threads);
   if (*output) measure_output(path, megabytes, threads, rounds, memory);
+  if (*through) measure_through(path, megabytes, threads, rounds, memory);
   if (*large) measure_large(path, threads, rounds, memory);
 }

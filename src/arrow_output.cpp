@@ -1,3 +1,4 @@
+#include <atomic>
 #include <cerrno>
 #include <condition_variable>
 #include <deque>
@@ -37,7 +38,7 @@ class Batches {
     if (abandoned_) throw Cancelled("the stream was released");
     ArrowArray& batch = waiting_.emplace_back();
     try {
-      export_batch(infos, chunk, batch);
+      export_batch(infos, chunk.keeps ? counted(chunk) : chunk, batch);
     } catch (...) {
       waiting_.pop_back();
       throw;
@@ -55,7 +56,9 @@ class Batches {
   /// The next batch, or nothing at the end. Throws what ended the run.
   std::optional<ArrowArray> take() {
     std::unique_lock lock(mutex_);
+    asks_ = true;
     changed_.wait(lock, [this] { return !waiting_.empty() || ended_; });
+    asks_ = false;
     if (waiting_.empty()) {
       if (error_) std::rethrow_exception(error_);
       return std::nullopt;
@@ -70,15 +73,36 @@ class Batches {
     abandoned_ = true;
     changed_.notify_all();
   }
+  /// Whether batches have memory that may come back: not where whoever has them asks for another one, and there is none.
+  bool are_out() const {
+    const std::lock_guard lock(mutex_);
+    return *out_ > 0 && !(asks_ && waiting_.empty());
+  }
 
  private:
   static constexpr std::int64_t most = 2;
 
-  std::mutex mutex_;
+  /// The chunk, whose memory counts as out as long as somebody keeps some of it.
+  SinkChunk counted(SinkChunk chunk) const {
+    ++*out_;
+    std::shared_ptr<void> token(nullptr, [out = out_](void*) { --*out; });
+    // The memory is given back first, then it is no longer out.
+    for (ArrayChunk& array : chunk.arrays)
+      for (auto& component : array.data)
+        component = {component.get(), [kept = component, token](const void*) mutable {
+                       kept.reset();
+                       token.reset();
+                     }};
+    return chunk;
+  }
+
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<ArrowArray> waiting_;
   std::exception_ptr error_;
-  bool ended_ = false, abandoned_ = false;
+  bool ended_ = false, abandoned_ = false, asks_ = false;
+  const std::shared_ptr<std::atomic<int>> out_ =
+      std::make_shared<std::atomic<int>>(0);  ///< batches live longer
 };
 
 class BatchSink final : public SinkBase {
@@ -86,6 +110,7 @@ class BatchSink final : public SinkBase {
   BatchSink(std::vector<SinkArray> arrays, Batches& batches) : batches_(batches) {
     info_.name = "arrow stream";
     info_.arrays = std::move(arrays);
+    info_.keeps = true;
   }
   const SinkInfo& info() const override { return info_; }
   std::unique_ptr<SinkPass> begin(const SinkStart& start) override {
@@ -99,6 +124,7 @@ class BatchSink final : public SinkBase {
     void write(const SinkChunk& chunk) override { batches_.put(start_.arrays, chunk); }
     void finish() override {}
     void commit() override {}
+    bool waits_for_memory() const override { return batches_.are_out(); }
 
    private:
     Batches& batches_;

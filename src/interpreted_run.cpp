@@ -23,6 +23,7 @@ std::vector<SourcePass> begin_passes(std::span<const ir::Ref> roots) {
   for (const ir::Node* node : ir::topological(roots))
     if (node->op() == ir::Op::stream_in && begun.insert(node->payload().source.get()).second)
       passes.emplace_back(node->payload().source, node->place());
+  for (SourcePass& pass : passes) pass.reads();  // once all of them are open
   return passes;
 }
 
@@ -41,8 +42,7 @@ interp::Callbacks callbacks_of(const RunOptions& options) {
 namespace {
 
 /// Moves results into the memory that the caller gives, where it gives any.
-std::vector<HostArray> placed(const plan::Plan& plan, std::vector<HostArray> results,
-                              const std::vector<HostArray>& into) {
+void place(const plan::Plan& plan, const std::vector<HostArray>& into, std::vector<HostArray>& results) {
   for (std::size_t r = 0; r < into.size(); ++r) {
     const int array = plan.results[r];
     runtime::check_capacity(*into[r], results[r]->size(),
@@ -51,13 +51,12 @@ std::vector<HostArray> placed(const plan::Plan& plan, std::vector<HostArray> res
     runtime::copy_elements(nullptr, *results[r], *given);
     results[r] = given;
   }
-  return results;
 }
 
 }  // namespace
 
 std::vector<HostArray> run_interpreter(const Compiled& program, const std::vector<HostArray>& arguments,
-                                       const interp::Callbacks& callbacks, const std::stop_token& stop,
+                                       interp::Callbacks callbacks, const std::stop_token& stop,
                                        const std::vector<HostArray>& into) {
   const plan::Plan& plan = program.plan;
   runtime::check_given_memory(into, runtime::inputs_of(plan, arguments));
@@ -68,7 +67,8 @@ std::vector<HostArray> run_interpreter(const Compiled& program, const std::vecto
   for (std::size_t i = 0; i < plan.parameters.size(); ++i) bind.set(plan.parameters[i], values[i]);
   for (const ir::Ref& root : program.program) roots.push_back(bind(root));
   const std::vector<SourcePass> passes = begin_passes(roots);
-  return placed(plan, interp::run(roots, stop, callbacks), into);
+  callbacks.on_values = [&](std::vector<HostArray>& results) { place(plan, into, results); };
+  return interp::run(roots, stop, std::move(callbacks));
 }
 
 }  // namespace anabranch

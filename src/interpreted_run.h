@@ -23,7 +23,7 @@ interp::Callbacks callbacks_of(const RunOptions& options);
 
 /// `into`: memory that the caller gives for the results, one array for each, or none.
 std::vector<HostArray> run_interpreter(const Compiled& program, const std::vector<HostArray>& arguments,
-                                       const interp::Callbacks& callbacks, const std::stop_token& stop,
+                                       interp::Callbacks callbacks, const std::stop_token& stop,
                                        const std::vector<HostArray>& into);
 
 }  // namespace anabranch

@@ -111,11 +111,9 @@ Arrays run_interpreted(ProgramImpl& program, const Arrays& arguments, const RunO
   log.report().threads = 1;
   for (const auto& argument : arguments) bring_home(*argument);
   interp::Callbacks callbacks = callbacks_of(options);
-  if (into.empty()) {  // else results may still turn out to need more memory
-    callbacks.on_computed = [&log] { log.complete(); };
-    callbacks.on_written = [&log] { log.finish(); };
-  }
-  return run_interpreter(program.compiled(), arguments, callbacks, options.stop, into);
+  callbacks.on_computed = [&log] { log.complete(); };
+  callbacks.on_written = [&log] { log.finish(); };
+  return run_interpreter(program.compiled(), arguments, std::move(callbacks), options.stop, into);
 }
 
 Arrays run_compiled(ProgramImpl& program, const Arrays& arguments, const RunOptions& options, RunLog& log,

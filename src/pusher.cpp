@@ -351,7 +351,7 @@ ItemData Pusher::Impl::interpret() {
     interp::Callbacks callbacks = callbacks_of(options);
     callbacks.on_computed = [this] { log->complete(); };
     callbacks.on_written = [this] { log->finish(); };
-    return run_interpreter(compiled, {}, callbacks, options.stop, {});
+    return run_interpreter(compiled, {}, std::move(callbacks), options.stop, {});
   }
   const std::vector<SourcePass> passes = begin_passes(compiled.program);
   interp::ItemStream items(compiled.program[0], options.stop, callbacks_of(options));

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "io/base/path_claim.h"
 #include "ir/views.h"
 #include "ir/walk.h"
 #include "page_data.h"
@@ -40,10 +41,11 @@ std::string text_of(const std::exception_ptr& error) {
   }
 }
 
-bool is_cancelled(const std::exception_ptr& error) {
+template <class E>
+bool is_of(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
-  } catch (const Cancelled&) {
+  } catch (const E&) {
     return true;
   } catch (...) {
     return false;
@@ -123,9 +125,14 @@ void RunLog::fail(const std::exception_ptr& error) noexcept {
   stop_clock();
   try {
     const std::string text = text_of(error);
-    if (trace_) trace_->fail(text);
     report_->error = text;
-    report_->cancelled = is_cancelled(error);
+    report_->cancelled = is_of<Cancelled>(error);
+    // Nor does the file about a run take the place of what another run, or this one, would have written.
+    if (is_of<io::detail::PathTaken>(error)) {
+      trace_.reset();
+      page_.reset();
+    }
+    if (trace_) trace_->fail(text);
     tell();
     if (page_) page_->commit();
   } catch (...) {  // NOLINT: the run's own error comes first

@@ -91,12 +91,16 @@ Value centroid(const Samples& magnitude, const Exp<float>& bin) {
                   sum(moments), sum(magnitude));
 }
 
-/// The frequency up to which there is 85 % of the sum.
+/// The frequency up to which there is 85 % of the sum; no number where the sum is none.
 Value rolloff(const Samples& magnitude, const Exp<float>& bin) {
   const auto sums = scanl1(plus, magnitude);
-  const auto enough = 0.85F * sums[size(sums) - 1];
+  const auto all = sums[size(sums) - 1];
+  const auto enough = 0.85F * all;
   const auto below = map([=](auto s) { return cond(s < enough, std::int32_t{1}, std::int32_t{0}); }, sums);
-  return map([=](auto n) { return cast<float>(n) * bin; }, fold(plus, std::int32_t{0}, below));
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  constexpr float no_number = std::numeric_limits<float>::quiet_NaN();
+  return map([=](auto n) { return cond(all < infinity, cast<float>(n) * bin, no_number); },
+             fold(plus, std::int32_t{0}, below));
 }
 
 /// The geometric mean over the arithmetic one.

@@ -1,6 +1,7 @@
 #include "apps/common/terminal.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -17,11 +18,16 @@ namespace anabranch::apps {
 
 namespace {
 
-/// False, with errno, where the descriptor does not take it all.
+/// False, with errno, where the descriptor does not take it all. One that does not block is waited for.
 bool write_all(int descriptor, std::string_view text) noexcept {
   while (!text.empty()) {
     const ssize_t written = ::write(descriptor, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+      pollfd ready{descriptor, POLLOUT, 0};
+      if (::poll(&ready, 1, -1) < 0 && errno != EINTR) return false;
+      continue;
+    }
     if (written < 0) return false;
     text.remove_prefix(static_cast<std::size_t>(written));
   }
@@ -31,9 +37,10 @@ bool write_all(int descriptor, std::string_view text) noexcept {
 }  // namespace
 
 void open_standard_descriptors() noexcept {
-  // The lowest free number is taken: this one.
+  // The lowest free number is taken: this one. What is not there can be neither read nor written.
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-    if (::fcntl(descriptor, F_GETFD) < 0) static_cast<void>(::open("/dev/null", O_RDONLY));
+    if (::fcntl(descriptor, F_GETFD) < 0)
+      static_cast<void>(::open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY));
 }
 
 void print(std::string_view text) {

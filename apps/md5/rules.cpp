@@ -15,6 +15,8 @@ namespace {
 
 /// Those of a word that may have been found are in memory together.
 constexpr std::int32_t most_candidates = 500'000;
+/// All rules are in one kernel, whose making takes the longer the more of them there are.
+constexpr std::size_t most_changes = 256, most_changes_of_a_rule = 16;
 
 struct ChangeStep {
   std::string_view name;
@@ -85,11 +87,18 @@ std::vector<std::string> names_of_steps() {
 std::vector<NamedRule> parse_rules(const std::string& text) {
   std::vector<NamedRule> rules{{"as-is", {}}};
   if (text.empty()) return rules;
+  std::size_t changes = 0;
   for (const std::string& chain : split(text, ',')) {
     if (std::any_of(rules.begin(), rules.end(), [&](const NamedRule& rule) { return rule.name == chain; }))
       throw UsageError(
           fmt::format("--rules: '{}' {}", chain, chain == "as-is" ? "always comes first" : "is there twice"));
     rules.push_back({chain, parse_chain(chain)});
+    const std::size_t own = rules.back().rule.changes.size();
+    if (own > most_changes_of_a_rule)
+      throw UsageError(
+          fmt::format("--rules: a rule of {} changes; {} are the most", own, most_changes_of_a_rule));
+    if ((changes += own) > most_changes)
+      throw UsageError(fmt::format("--rules: more than {} changes in all rules together", most_changes));
     if (number_of_candidates(rules_of(rules)) > most_candidates)
       throw UsageError(fmt::format("--rules: more than {} candidates of each word", most_candidates));
   }

@@ -57,6 +57,9 @@ ANABRANCH_API std::shared_ptr<void> allocate_aligned(std::size_t bytes);
 /// The same elements in memory of their own.
 ANABRANCH_API std::shared_ptr<ArrayData> copy_of(const ArrayData& array);
 
+/// Other memory with as much room, not filled, and of the same shape.
+ANABRANCH_API std::shared_ptr<ArrayData> room_like(const ArrayData& array);
+
 /// Throws ProgramError: the array is a view of constants.
 [[noreturn]] ANABRANCH_API void refuse_to_write();
 

@@ -41,10 +41,11 @@ class DeviceArray {
  public:
   using Host = A;
 
+  /// Throws ProgramError of an empty handle (an Array that has been moved from).
   explicit DeviceArray(const A& host) : DeviceArray(host.erased()) {}
   /// What a run gives.
   explicit DeviceArray(const std::shared_ptr<detail::ArrayData>& data)
-      : data_(data->residence ? data : detail::with_residence(data)) {}
+      : data_(data && data->residence ? data : detail::with_residence(data)) {}
 
   auto shape() const { return A(data_).shape(); }
   /// Elements.

@@ -55,8 +55,13 @@ concept Lossless =
 template <FloatValue T, NumericValue U>
 constexpr bool holds(U value) {
   const T rounded = static_cast<T>(value);
-  constexpr T infinity = std::numeric_limits<T>::infinity();
-  if (IntegerValue<U> && (rounded == infinity || rounded == -infinity)) return false;
+  if constexpr (IntegerValue<U>) {
+    // 2^digits is the first number that is too large for U: largest numbers are rounded to it.
+    constexpr double end =
+        2.0 * static_cast<double>(std::uint64_t{1} << (std::numeric_limits<U>::digits - 1));
+    const auto whole = static_cast<double>(rounded);
+    if (whole >= end || whole < -end) return false;
+  }
   return static_cast<U>(rounded) == value;
 }
 

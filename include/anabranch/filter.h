@@ -44,16 +44,20 @@ Acc<Vector<std::int64_t>> as_numbers(const Acc<Vector<I>>& a, Loc at) {
   else
     return map([at](const Exp<I>& x) { return cast<std::int64_t>(x, at); }, a, at);
 }
+// Templates, so that nothing of them is compiled where they are not called.
+
 /// The sum of numbers that are not negative; more than an extent may be where it is no less than that, or overflows.
-inline Exp<std::int64_t> sum_of_extents(const Acc<Vector<std::int64_t>>& a, Loc at) {
+template <std::same_as<std::int64_t> I>
+Exp<I> sum_of_extents(const Acc<Vector<I>>& a, Loc at) {
   constexpr std::int64_t most = std::int64_t{1} << 59;
-  const auto numbers = map([at](const Exp<std::int64_t>& n) { return cast<double>(n, at); }, a, at);
+  const auto numbers = map([at](const Exp<I>& n) { return cast<double>(n, at); }, a, at);
   const Exp<double> about = the(sum(numbers, 0, at), at);
   return cond(about < static_cast<double>(most), the(sum(a, 0, at), at), most + 1);
 }
 /// What comes before each element.
-inline Acc<Vector<std::int64_t>> sums_before(const Acc<Vector<std::int64_t>>& a, Loc at) {
-  return prescanl(plus, std::int64_t{0}, a, 0, at);
+template <std::same_as<std::int64_t> I>
+Acc<Vector<I>> sums_before(const Acc<Vector<I>>& a, Loc at) {
+  return prescanl(plus, I{0}, a, 0, at);
 }
 }  // namespace detail
 

@@ -146,7 +146,7 @@ namespace detail {
 struct NoFunction {};
 
 template <class In, class F, class OnItem>
-auto push_stream(F& f, const OnItem& on_item, const RunOptions& options, const PushOptions& push, Place at) {
+auto push_stream(F& f, OnItem on_item, const RunOptions& options, const PushOptions& push, Place at) {
   constexpr bool item = ArraysOfItem<In>::valid;
   static_assert(item, "anabranch: push_stream<A> takes items of type A: an Array, or a std::tuple of Arrays");
   if constexpr (item) {
@@ -170,10 +170,14 @@ auto push_stream(F& f, const OnItem& on_item, const RunOptions& options, const P
               "values when all has been pushed");
           if constexpr (Result::items) {
             using Out = typename R::item_type;
-            static_assert(std::is_invocable_v<const OnItem&, Out>,
+            constexpr bool takes_items = takes<OnItem, Out>();
+            static_assert(takes_items,
                           "anabranch: the second function of push_stream takes an item of the results");
-            if constexpr (std::is_invocable_v<const OnItem&, Out>)
-              give = [on_item](const ItemData& arrays) { on_item(ArraysOfItem<Out>::wrap(arrays)); };
+            if constexpr (takes_items)
+              // One that can only be moved cannot be in a std::function.
+              give = [function = std::make_shared<OnItem>(std::move(on_item))](const ItemData& arrays) {
+                (*function)(ArraysOfItem<Out>::wrap(arrays));
+              };
           }
         }
         return PushStream<In, R>(Pusher(
@@ -216,7 +220,7 @@ template <class In, class F, class OnItem>
   requires(!std::is_convertible_v<OnItem, RunOptions>)
 auto push_stream(F f, OnItem on_item, const RunOptions& options = {}, const PushOptions& push = {},
                  detail::Loc at = detail::Loc::current()) {
-  return detail::push_stream<In>(f, on_item, options, push, at);
+  return detail::push_stream<In>(f, std::move(on_item), options, push, at);
 }
 
 }  // namespace anabranch

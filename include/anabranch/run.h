@@ -195,15 +195,28 @@ Program<R> compile(const R& computation) {
 template <class... Args, class F>
   requires(sizeof...(Args) >= 1)
 auto compile(F f, detail::Loc at = detail::Loc::current()) {
-  constexpr bool fits = detail::takes<F, Acc<Args>&...>();
-  static_assert(fits, "anabranch: the function given to compile takes one Acc for each of compile's types");
-  if constexpr (fits) {
-    std::tuple<Acc<Args>...> parameters{detail::fresh_array<Args>(at)...};
-    auto result = std::apply([&](auto&... p) { return f(p...); }, parameters);
-    using R = decltype(result);
-    detail::Handles handles =
-        std::apply([](auto&... p) { return detail::Handles{p.handle()...}; }, parameters);
-    return Program<R, Args...>(detail::compile(detail::ResultOf<R>::handles(result), handles));
+  constexpr bool arrays = (detail::IsHostArray<Args> && ...);
+  static_assert(
+      arrays,
+      "anabranch: compile's types are those of its arguments: Arrays, as in compile<Vector<double>>(f)");
+  if constexpr (arrays) {
+    constexpr bool fits = detail::takes<F, Acc<Args>&...>();
+    static_assert(fits, "anabranch: the function given to compile takes one Acc for each of compile's types");
+    if constexpr (fits) {
+      std::tuple<Acc<Args>...> parameters{detail::fresh_array<Args>(at)...};
+      using R = std::remove_cvref_t<decltype(f(std::declval<Acc<Args>&>()...))>;
+      constexpr bool computes = requires { typename detail::ResultOf<R>::type; };
+      static_assert(
+          computes,
+          "anabranch: the function given to compile returns an Acc, or a std::tuple of them: unit(x) is "
+          "one of a scalar, consume(elements(s)) one of a sequence");
+      if constexpr (computes) {
+        const R result = std::apply([&](auto&... p) { return f(p...); }, parameters);
+        detail::Handles handles =
+            std::apply([](auto&... p) { return detail::Handles{p.handle()...}; }, parameters);
+        return Program<R, Args...>(detail::compile(detail::ResultOf<R>::handles(result), handles));
+      }
+    }
   }
 }
 
@@ -221,6 +234,13 @@ void run(const S&, const RunOptions& = {}, RunReport* = nullptr) {
       detail::always_false<S>,
       "anabranch: a sequence is not run as it is; run consume(elements(s)) or consume(tabulate(s)), or read "
       "stream_out(s)");
+}
+template <class S>
+  requires detail::IsSequence<S>::value
+void compile(const S&) {
+  static_assert(detail::always_false<S>,
+                "anabranch: a sequence is not compiled as it is; compile consume(elements(s)) or "
+                "consume(tabulate(s)), or read stream_out(s)");
 }
 
 /// A C++ input range of the items of a sequence, as host arrays. While its reader works on an item, the next ones are read
@@ -294,6 +314,14 @@ StreamOut<A> stream_out(const Seq<A>& sequence, const RunOptions& options = {}) 
 template <class A>
 StreamOut<A> stream_out(const Seq<A>& sequence, const RunOptions& options, const ReadAhead& ahead) {
   return StreamOut<A>(sequence, options, ahead);
+}
+
+template <class X>
+void stream_out(const X&, const RunOptions& = {}) {
+  static_assert(
+      detail::always_false<X>,
+      "anabranch: stream_out gives the items of a sequence: stream_out(map_seq(f, s)); run gives what is "
+      "made of an array");
 }
 
 }  // namespace anabranch

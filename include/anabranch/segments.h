@@ -54,9 +54,10 @@ Segments segments_of_offsets(const Acc<Vector<I>>& offsets, detail::Loc at = det
 namespace detail {
 /// How many elements segments of these lengths have together: a number that no vector has where a length is negative or
 /// the sum overflows. One traversal.
-inline Exp<std::int64_t> size_of_segments(const Acc<Vector<std::int64_t>>& lengths, Loc at) {
+template <std::same_as<std::int64_t> I>
+Exp<I> size_of_segments(const Acc<Vector<I>>& lengths, Loc at) {
   const auto least =
-      the(fold([](const auto& x, const auto& y) { return min(x, y); }, std::int64_t{0}, lengths, 0, at), at);
+      the(fold([](const auto& x, const auto& y) { return min(x, y); }, I{0}, lengths, 0, at), at);
   return cond(least < 0, least, sum_of_extents(lengths, at));
 }
 }  // namespace detail

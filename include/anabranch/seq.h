@@ -1,7 +1,9 @@
 #pragma once
 
+#include <array>
 #include <concepts>
 #include <memory>
+#include <optional>
 #include <ranges>
 #include <tuple>
 #include <type_traits>
@@ -153,16 +155,41 @@ struct RangeOptions {
   bool independent = false;
 };
 
+namespace detail {
+/// The range as a program keeps it.
+template <class R>
+auto kept_range(R&& range) {
+  using Range = std::remove_cvref_t<R>;
+  if constexpr (std::is_array_v<Range>) {
+    return std::to_array(std::forward<R>(range));
+  } else {
+    constexpr bool can_be_kept = std::constructible_from<Range, R>;
+    static_assert(
+        can_be_kept,
+        "anabranch: stream_in keeps the range that it is given, and this one cannot be copied: give "
+        "std::move(range), or std::ranges::ref_view(range), which leaves it outside");
+    if constexpr (can_be_kept)
+      return Range(std::forward<R>(range));
+    else
+      return std::ranges::ref_view(range);
+  }
+}
+/// `shape`: that all items have.
+template <class Range, class A = std::ranges::range_value_t<Range>>
+auto stream_range(Range range, const std::optional<Index<A::rank>>& shape, const RangeOptions& options,
+                  Loc at) {
+  return stream_in(Source<A>(std::make_shared<RangeSource<Range, A>>(std::move(range), shape, options.live,
+                                                                     options.independent, at)),
+                   at);
+}
+}  // namespace detail
+
 /// The arrays of any C++ input range, pulled lazily, one pass (several where the range is a forward range).
 /// The range is moved or copied into the program; pass std::views::all(range) to keep it outside.
 template <std::ranges::input_range R>
   requires(requires { std::ranges::range_value_t<R>::rank; } && !detail::HasSource<std::remove_cvref_t<R>>)
 auto stream_in(R&& range, const RangeOptions& options = {}, detail::Loc at = detail::Loc::current()) {
-  using A = std::ranges::range_value_t<R>;
-  using View = std::remove_cvref_t<R>;
-  auto source = std::make_shared<detail::RangeSource<View, A>>(View(std::forward<R>(range)), std::nullopt,
-                                                               options.live, options.independent, at);
-  return stream_in(Source<A>(std::move(source)), at);
+  return detail::stream_range(detail::kept_range(std::forward<R>(range)), std::nullopt, options, at);
 }
 
 template <std::ranges::input_range R>
@@ -187,12 +214,8 @@ auto stream_in(const Regular<N>& form, R&& range, const RangeOptions& options = 
                detail::Loc at = detail::Loc::current()) {
   using A = std::ranges::range_value_t<R>;
   static_assert(A::rank == N, "anabranch: regular(shape) has another rank than the items of the range");
-  if constexpr (A::rank == N) {
-    using View = std::remove_cvref_t<R>;
-    auto source = std::make_shared<detail::RangeSource<View, A>>(View(std::forward<R>(range)), form.shape,
-                                                                 options.live, options.independent, at);
-    return stream_in(Source<A>(std::move(source)), at);
-  }
+  if constexpr (A::rank == N)
+    return detail::stream_range(detail::kept_range(std::forward<R>(range)), form.shape, options, at);
 }
 
 namespace detail {

@@ -80,7 +80,8 @@ struct ResultOf<RaggedAcc<T>> {
   }
   /// Offsets get memory of their own, so that they belong to the values in every handle, and where the run fails.
   static std::vector<std::shared_ptr<ArrayData>> memory(const type& into) {
-    return {copy_of(*into.offsets().erased()), into.values().erased()};
+    const std::shared_ptr<ArrayData>& offsets = into.offsets().erased();
+    return {offsets ? room_like(*offsets) : offsets, into.values().erased()};
   }
 
  private:

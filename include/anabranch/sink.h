@@ -25,6 +25,8 @@ struct SinkArray {
 struct SinkInfo {
   std::string name;               ///< for messages: a path, "list", ...
   std::vector<SinkArray> arrays;  ///< one for Sink<Array>, several for a tuple of arrays
+  /// It keeps the memory of chunks when `write` has returned (SinkChunk::keeps).
+  bool keeps = false;
 };
 
 /// What is known of the items before the first one.
@@ -61,6 +63,9 @@ class ANABRANCH_API SinkPass {
   virtual void undo() noexcept {}
   /// Bytes that it holds, at its beginning, for the memory bound.
   virtual std::int64_t resident_bytes() const { return 0; }
+  /// Whether memory of chunks that it has kept is with somebody who is going to give it back without being given more:
+  /// the run waits for that where it is short of memory. Thread-safe.
+  virtual bool waits_for_memory() const { return false; }
 };
 
 /// The untyped face of a sink. It may serve several runs, one after the other or at once, unless `begin` says no.

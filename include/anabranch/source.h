@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -27,11 +28,23 @@
 /// shape analysis then knows them equal. (Design: docs/architecture.md, "Source".)
 namespace anabranch {
 
+/// Memory of the caller that a run writes a result into (Program::run_into).
+struct WrittenMemory {
+  const void* begin = nullptr;
+  std::int64_t bytes = 0;
+  std::size_t result = 0;  ///< its number
+};
+/// Throws ProgramError where items lie in memory that the run writes, and would be read while they change.
+ANABRANCH_API void refuse_written(std::span<const WrittenMemory> written, const void* items,
+                                  std::int64_t bytes);
+
 /// How much to give at most. Reaching any one of the first three ends the chunk; the first item is always
 /// given, unless it takes more than `memory`. A source that gathers several items into a chunk one by one looks at
 /// `stop` after each, a live one at `until`, too, so that a run can be stopped and says how far it is: then what is
 /// there is the chunk. When `until` has passed, no further item is waited for; a live source that can tell gives all
 /// that have come. One that can look at `stop` while it waits throws Cancelled then.
+///
+/// A source that copies items out of memory of the caller calls `refuse_written` for each.
 struct Limit {
   std::int64_t items = INT64_MAX;
   std::int64_t bytes = INT64_MAX;   ///< of the chunk's buffers and offsets
@@ -39,6 +52,7 @@ struct Limit {
   std::int64_t memory = INT64_MAX;  ///< bytes that are left: a source that copies its items looks first
   std::chrono::steady_clock::time_point until = std::chrono::steady_clock::time_point::max();
   std::stop_token stop{};
+  std::span<const WrittenMemory> written{};
 };
 
 /// The next item takes more than Limit::memory, and nothing has been allocated. It has not been consumed:
@@ -185,12 +199,16 @@ class ANABRANCH_API SourcePass {
   /// Goes back to the first item. Throws RunError naming both places where another pass is under way, or
   /// where the source is single-pass and has been read before.
   SourcePass(std::shared_ptr<SourceBase> source, const Place& place);
+  /// Without `reads` a single-pass source is as it was.
   ~SourcePass();
   SourcePass(SourcePass&&) noexcept = default;
   SourcePass& operator=(SourcePass&&) = delete;
+  /// Items are asked for from here on.
+  void reads() { read_ = true; }
 
  private:
   std::shared_ptr<SourceBase> source_;
+  bool read_ = false;
 };
 
 /// A source whose items are arrays of type A. Cheap to copy (one shared handle). Build one with the functions

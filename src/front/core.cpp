@@ -92,7 +92,11 @@ Handle index(const Handle& array, const Handle& ix, Place at, Symbol label) {
   return handle_of(ir::index(node_of(array), node_of(ix), at, false, label));
 }
 Handle linear_index(const Handle& array, const Handle& position, Place at) {
-  return handle_of(ir::linear_index(node_of(array), node_of(position), at, false, "linear"));
+  // Passes take the element of an array of rank 0 wherever it is read; this one is read at a position.
+  ir::Ref read = node_of(array);
+  if (read && read->type().is_array() && read->type().rank == 0)
+    read = ir::reshape(ir::tuple({ir::int64(1)}), read, at, "linear");
+  return handle_of(ir::linear_index(read, node_of(position), at, false, "linear"));
 }
 Handle shape(const Handle& array, Place at) { return handle_of(ir::shape(node_of(array), at)); }
 Handle lambda(Handles parameters, Handles results, Place at, Symbol label) {

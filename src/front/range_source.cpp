@@ -46,7 +46,10 @@ ItemPacker::ItemPacker(std::vector<ScalarType> scalars, int rank,
 }
 ItemPacker::~ItemPacker() = default;
 
-bool ItemPacker::add(const ArrayData& item, std::int64_t number, const Limit& limit) {
+bool ItemPacker::add(const std::shared_ptr<ArrayData>& given, std::int64_t number, const Limit& limit) {
+  if (!given)
+    throw ProgramError(fmt::format("stream_in ({}): item {} is an empty handle", to_string(at_), number));
+  const ArrayData& item = *given;
   for (std::size_t d = 0; d < info_.extents.size(); ++d) {
     const std::optional<std::int64_t>& extent = info_.extents[d];
     if (!extent || *extent == item.extents[d]) continue;
@@ -56,6 +59,10 @@ bool ItemPacker::add(const ArrayData& item, std::int64_t number, const Limit& li
                                to_string(at_), number, shape_text(item.extents), shape_text(wanted)));
   }
   const std::int64_t size = item.size();
+  if (!limit.written.empty())
+    for (std::size_t c = 0; c < item.buffers.size(); ++c)
+      refuse_written(limit.written, item.buffers[c].get(),
+                     size * static_cast<std::int64_t>(size_of(info_.scalars[c])));
   std::int64_t more = 8 * static_cast<std::int64_t>(1 + impl_->extents.size());
   for (ScalarType s : info_.scalars) more += size * static_cast<std::int64_t>(size_of(s));
   if (impl_->items > 0 && more > std::min(limit.bytes, limit.memory) - bytes()) return false;

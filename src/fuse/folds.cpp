@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "ir/operator_class.h"
 #include "ir/views.h"
 
 namespace anabranch::fuse {
@@ -61,7 +60,7 @@ void folds(Staged& staged, std::span<const Node* const> order, const Needs& need
     kind.parts = kind.stage < 0 ? needs.of(*node).parts : 0;
     kind.for_extents = for_extents(*node);
     kind.form = staged.facts.at(node).form;
-    kind.order = fold_order_class(*Fold(*node).function());
+    kind.order = Fold(*node).order();
     for (const Ref& e : staged.facts_of(Fold(*node).array()).extents) kind.extents.push_back(e->id());
     const int components = node->type().components();
     const auto [first, first_of_rows] =

@@ -11,7 +11,6 @@
 
 #include "ir/fold_order.h"
 #include "ir/op_info.h"
-#include "ir/operator_class.h"
 #include "ir/run_error.h"
 #include "ir/scan_order.h"
 #include "ir/views.h"
@@ -233,7 +232,7 @@ class Operation {
     const Number function = parts_[position_of(Op::fold, "function")];
     const HostArray& array = evaluator_.array(parts_[position_of(Op::fold, "array")]);
     const std::int64_t length = array->extents.back();
-    const auto order = ir::fold_order_class(evaluator_.node(function));
+    const auto order = node_.payload().order;
     const auto join = joining(function);
 
     const Evaluator::Application application(evaluator_, evaluator_.parameters(function));

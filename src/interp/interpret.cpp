@@ -6,11 +6,13 @@
 namespace anabranch::interp {
 
 std::vector<HostArray> run(std::span<const ir::Ref> arrays, std::stop_token stop, Callbacks callbacks) {
+  const auto on_values = std::move(callbacks.on_values);
   const auto on_computed = std::move(callbacks.on_computed), on_written = std::move(callbacks.on_written);
   Machine machine(arrays, std::move(stop), std::move(callbacks));
   std::vector<HostArray> values;
   for (const ir::Ref& array : arrays) values.push_back(anabranch::detail::copy_of(*machine.demand(*array)));
   machine.sinks().finish();
+  if (on_values) on_values(values);
   if (on_computed) on_computed();
   machine.sinks().commit(on_written);
   return values;

@@ -30,7 +30,9 @@ using OnLine = std::function<void(std::string_view line)>;
 struct Callbacks {
   OnItem on_item{};
   OnLine on_line{};
-  /// Called when all has been computed, before what was written appears; and as the last of what appears, unless it throws.
+  /// Called with the values, of which it may move some elsewhere, when all has been computed, before what was written appears.
+  std::function<void(std::vector<HostArray>& values)> on_values{};
+  /// Called after that; and as the last of what appears, unless it throws.
   std::function<void()> on_computed{}, on_written{};
 };
 

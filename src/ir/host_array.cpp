@@ -64,6 +64,17 @@ std::unique_ptr<SourcePiece> SourceBase::split(const Limit& limit) {
 
 void SourceBase::use_memory(const ChunkMemory&) {}
 
+void refuse_written(std::span<const WrittenMemory> written, const void* items, std::int64_t bytes) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(items);
+  const std::uintptr_t end = begin + static_cast<std::uintptr_t>(bytes);
+  for (const WrittenMemory& w : written) {
+    const auto at = reinterpret_cast<std::uintptr_t>(w.begin);
+    if (std::max(begin, at) < std::min(end, at + static_cast<std::uintptr_t>(w.bytes)))
+      throw ProgramError(
+          fmt::format("run_into: the memory for result {} is that of items which a source gives", w.result));
+  }
+}
+
 void SourceBase::rewind() { throw RunError("source " + info().name + ": cannot be read a second time"); }
 
 namespace {
@@ -102,6 +113,7 @@ SourcePass::~SourcePass() {
   if (!source_) return;
   const std::lock_guard lock(passes);
   source_->in_use_ = false;
+  if (!read_ && !source_->info().rewindable) source_->read_at_.reset();
 }
 
 namespace detail {
@@ -163,6 +175,16 @@ std::shared_ptr<ArrayData> copy_of(const ArrayData& array) {
     if (bytes > 0) std::memcpy(copy->buffers[c].get(), array.buffers[c].get(), bytes);
   }
   return copy;
+}
+
+std::shared_ptr<ArrayData> room_like(const ArrayData& array) {
+  auto like = std::make_shared<ArrayData>();
+  like->scalars = array.scalars;
+  like->extents = array.extents;
+  like->room = array.capacity();
+  for (const ScalarType s : array.scalars)
+    like->buffers.push_back(allocate_aligned(static_cast<std::size_t>(array.capacity()) * size_of(s)));
+  return like;
 }
 
 void refuse_to_write() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -69,8 +70,9 @@ Ref generate(Ref shape, Ref function, Place place = {}, Symbol label = {});
 Ref map(Ref function, std::vector<Ref> arrays, Place place = {}, Symbol label = {});
 /// Reduces the innermost dimension in the canonical order of ir/fold_order.h. The seed is joined once, from
 /// the left, and need not be neutral; an empty row gives it. Without a seed (a null handle) an empty row is a
-/// RunError.
-Ref fold(Ref function, Ref array, Ref seed /* may be null: fold1 */, Place place = {}, Symbol label = {});
+/// RunError. `order`: of a function that a pass has made of another one, that one's; else the function's.
+Ref fold(Ref function, Ref array, Ref seed /* may be null: fold1 */, Place place = {}, Symbol label = {},
+         std::optional<fold_order::OperatorClass> order = {});
 /// The prefixes of each row along dimension `axis` (-1: the innermost), in the canonical order of ir/scan_order.h: several
 /// arrays. The first has the prefixes of the kind that is asked for; its rows are as long as those of `array`, or one
 /// longer where it has all prefixes. With a seed there is a second: the last inclusive prefix of each row, of an empty

@@ -6,6 +6,7 @@
 
 #include "ir/make.h"
 #include "ir/maker.h"
+#include "ir/operator_class.h"
 #include "ir/views.h"
 
 namespace anabranch::ir {
@@ -88,13 +89,16 @@ Type require_rows(std::span<const Ref> children, const Place& place, const char*
 }
 }  // namespace
 
-Ref fold(Ref function, Ref array, Ref seed, Place place, Symbol label) {
+Ref fold(Ref function, Ref array, Ref seed, Place place, Symbol label,
+         std::optional<fold_order::OperatorClass> order) {
   const char* what = label ? label.c_str() : "fold";
   std::vector<Ref> children{std::move(function), std::move(array)};
   if (seed) children.push_back(std::move(seed));
   const Type type = require_rows(children, place, what);
   Type result = Type::array(type.rank - 1, type.scalars);
-  return collective(Op::fold, std::move(result), std::move(children), labelled(label), place);
+  Payload payload = labelled(label);
+  payload.order = order.value_or(fold_order_class(*children[0]));
+  return collective(Op::fold, std::move(result), std::move(children), std::move(payload), place);
 }
 
 Ref scan(Ref function, Ref array, Ref seed, ScanKind kind, int axis, Place place, Symbol label) {

@@ -15,6 +15,7 @@
 #include <anabranch/sink.h>
 #include <anabranch/source.h>
 
+#include "ir/fold_order.h"
 #include "ir/op.h"
 #include "ir/primitive.h"
 #include "ir/type.h"
@@ -82,16 +83,18 @@ struct Payload {
   ScanKind scan;             ///< scan
   bool drops = false;        ///< group, last_at: an element at place -1 goes nowhere
   Symbol text;               ///< trace: what is printed before the array
+  /// fold: the class of its function as it was made (ir/operator_class.h). What passes make of the function keeps it.
+  fold_order::OperatorClass order = fold_order::OperatorClass::ordered;
 };
 
 /// All that tells two nodes of one operation, type and children apart: everything but the label. A field that
 /// is not said here does not compile.
 inline auto distinguishing(const Payload& payload) {
   const auto& [bits, primitive, first, count, array, source, sink, label, in_bounds, injective, consecutive,
-               scan, drops, text] = payload;
+               scan, drops, text, order] = payload;
   static_cast<void>(label);
   return std::tie(bits, primitive, first, count, array, source, sink, in_bounds, injective, consecutive, scan,
-                  drops, text);
+                  drops, text, order);
 }
 
 class Node {

@@ -3,8 +3,8 @@
 #include "ir/fold_order.h"
 #include "ir/node.h"
 
-/// Which order of reduction an operator gets (ir/fold_order.h). It follows from the operator's expression
-/// alone, so that every back end, and every pass before it, gets the same answer for the same function.
+/// Which order of reduction an operator gets (ir/fold_order.h). It follows from the operator's expression alone, as it
+/// is when the fold is made (Payload::order): passes that know more simplify the expression, not the class.
 namespace anabranch::ir {
 
 /// Of a fold's function (left, right) -> element. Commutative if and only if component c of the

@@ -66,7 +66,7 @@ struct Rebuilt {
       case Op::map:
         return map(child(0), from(1), at, p.label);
       case Op::fold:
-        return fold(child(0), child(1), children.size() > 2 ? child(2) : Ref(), at, p.label);
+        return fold(child(0), child(1), children.size() > 2 ? child(2) : Ref(), at, p.label, p.order);
       case Op::scan:
         return scan(child(0), child(1), children.size() > 2 ? child(2) : Ref(), p.scan, p.first, at, p.label);
       case Op::scan_state:

@@ -24,6 +24,7 @@ class PlacedPass final : public SinkPass {
   void commit() override { pass_->commit(); }
   void undo() noexcept override { pass_->undo(); }
   std::int64_t resident_bytes() const override { return pass_->resident_bytes(); }
+  bool waits_for_memory() const override { return pass_->waits_for_memory(); }
 
  private:
   template <class F>

@@ -102,8 +102,11 @@ struct Staged {
   std::vector<Stage> stages;
   std::vector<Control> controls;
   std::vector<Part> parts;  ///< all stages and controls, in an order in which they can run
-  std::unordered_map<const Node*, Facts> facts;           ///< lifting
-  std::vector<ExtentCheck> extent_checks;                 ///< lifting: of all other arrays
+  std::unordered_map<const Node*, Facts> facts;  ///< lifting
+  std::vector<ExtentCheck> extent_checks;        ///< lifting: of all other arrays
+  /// Lifting: extents that have to be compared before this array is computed, since some of its reads are marked as in range
+  /// where they hold.
+  std::unordered_map<const Node*, std::vector<Ref>> relies_on;
   std::unordered_map<const Node*, std::string> manifest;  ///< array fusion: what is stored, and why
   /// Array fusion: arrays that share a kernel: reductions, the results of a scan, a recurrence, each with its epilogues
   /// behind (fuse/epilogues.h), or maps. Results that only epilogues of their kernel read are not in `manifest`.

@@ -154,6 +154,7 @@ class AlongRows : public View<op> {
 class Fold : public AlongRows<Op::fold> {
  public:
   using AlongRows::AlongRows;
+  fold_order::OperatorClass order() const { return node().payload().order; }
 };
 
 class Scan : public AlongRows<Op::scan> {

@@ -84,8 +84,9 @@ class Canonical {
 
   void payload(const auto& fields) {
     const auto& [bits, primitive, first, count, array, source, sink, in_bounds, injective, consecutive, scan,
-                 drops, text] = fields;
-    if (array || source || sink || injective || consecutive || scan != ScanKind{} || drops || text)
+                 drops, text, order] = fields;
+    if (array || source || sink || injective || consecutive || scan != ScanKind{} || drops || text ||
+        order != fold_order::OperatorClass{})
       throw InternalError("kernel body: a payload that only array computations and sequences have");
     if (bits != 0) text_ += fmt::format("#{:x}", bits);
     if (primitive != Primitive{}) text_ += fmt::format("p{}", static_cast<int>(primitive));

@@ -701,7 +701,15 @@ std::vector<Ref> extents_of_sink(const Outer& outer, const Stage& inner, const S
     case SinkOp::elements: {
       const bool all =
           std::all_of(item.begin(), item.end(), [](const Ref& e) { return static_cast<bool>(e); });
-      extents.push_back(all ? outer.simplified(times(count, product(item))) : Ref());
+      if (!all) {
+        extents.emplace_back();
+        break;
+      }
+      // Where there are no items nothing is asked of their extents.
+      const Ref size = product(item);
+      const Ref elements = times(count, size);
+      extents.push_back(
+          outer.simplified(may_fail(size) ? cond(less(int64(0), count), elements, count) : elements));
       break;
     }
     case SinkOp::tabulate:

@@ -66,9 +66,9 @@ class Lifter {
       facts.extents = extents_of_sink(outer, inner, sink, known);
       for (std::size_t d = 0; d < facts.extents.size(); ++d)
         if (!facts.extents[d]) facts.extents[d] = simplify_.step(extent(sink.consume, static_cast<int>(d)));
+      // A number of items that differs is compared where the items are counted, if they are.
       for (const Ref& e : facts.extents) {
-        // A number of items that differs is checked where the items are counted.
-        if (uniform(e) && !is_an_extent(e)) stage_->extent_checks.push_back({e, sink.consume});
+        if (!is_an_extent(e, false)) stage_->extent_checks.push_back({e, sink.consume});
         checked_in_stage_.insert(e.get());
       }
       describe(facts);
@@ -110,7 +110,7 @@ class Lifter {
     }
     // What belongs to the inner items is known of the program that is made of them.
     for (std::size_t k = kept; k < staged_.kept.size(); ++k)
-      if (mentions(*staged_.kept[k], inner_items_)) staged_.facts.erase(staged_.kept[k].get());
+      if (mentions(*staged_.kept[k], inner_items_)) forget(staged_.kept[k]);
     inner_items_.clear();
     items_.resize(outer_items);
     return known;
@@ -126,7 +126,7 @@ class Lifter {
     for (std::size_t i = 0; i < known.size(); ++i)
       for (std::size_t d = 0; d < known[i].size(); ++d)
         if (Ref& e = known[i][d];
-            e != other[i][d] || !all_planned(e, computed) || !reads_no_elements(e) || !is_an_extent(e))
+            e != other[i][d] || !all_planned(e, computed) || !reads_no_elements(e) || !is_an_extent(e, false))
           e = Ref();
     return known;
   }
@@ -166,7 +166,7 @@ class Lifter {
     for (const Ref& result : function->results())
       found.push_back(staged_.facts_of(rewriter_(result)).extents);
     looking_ahead_ = false;
-    for (std::size_t k = kept; k < staged_.kept.size(); ++k) staged_.facts.erase(staged_.kept[k].get());
+    for (std::size_t k = kept; k < staged_.kept.size(); ++k) forget(staged_.kept[k]);
     staged_.kept.resize(kept);
     items_.resize(outer_items);
     rewriter_ = outside;
@@ -320,6 +320,10 @@ class Lifter {
     record(item, std::move(facts));
   }
 
+  void forget(const Ref& array) {
+    staged_.facts.erase(array.get());
+    staged_.relies_on.erase(array.get());
+  }
   void record(const Ref& array, Facts facts) {
     staged_.kept.push_back(array);
     staged_.facts[array.get()] = std::move(facts);
@@ -331,18 +335,19 @@ class Lifter {
     const bool once = facts.form == Form::avoided;
     auto& checks = once ? staged_.extent_checks : stage_->extent_checks;
     for (const Ref& e : facts.extents)
-      if (!is_an_extent(e)) {
+      if (!is_an_extent(e, once)) {
         checks.push_back({e, array});
         (once ? checked_ : checked_in_stage_).insert(e.get());
       }
   }
 
-  bool is_compared(const Node& term) const {
-    return checked_.contains(&term) || checked_in_stage_.contains(&term);
+  /// `once`: before any stage, whose checks come later, and not at all where it has no items.
+  bool is_compared(const Node& term, bool once) const {
+    return checked_.contains(&term) || (!once && checked_in_stage_.contains(&term));
   }
   /// Known to be no more than a few times ir::most_extent, and not negative? Else the run compares it.
-  bool is_an_extent(const Ref& e) const {
-    const Bounds bounds = bounds_of(e, [&](const Node& term) { return is_compared(term); });
+  bool is_an_extent(const Ref& e, bool once) const {
+    const Bounds bounds = bounds_of(e, [&](const Node& term) { return is_compared(term, once); });
     return bounds.least >= 0 && bounds.most <= (e->op() == Op::constant ? most_extent : 4 * most_extent);
   }
 
@@ -354,11 +359,7 @@ class Lifter {
     if (node->type().is_array()) {
       if (!staged_.facts.contains(node.get())) {
         Facts facts = facts_for(node);
-        if (options_.ranges)
-          node = with_ranges(
-              node, facts.extents,
-              [&](const Ref& array) -> const std::vector<Ref>& { return staged_.facts_of(array).extents; },
-              [&](const Node& term) { return is_compared(term); });
+        if (options_.ranges) node = marked(node, facts);
         record(node, std::move(facts));
         if (extent_rule(*node) == ExtentRule::as_given) check_extents(node);
       }
@@ -367,6 +368,22 @@ class Lifter {
     if (node->op() == Op::shape && !is_leaf(ShapeOf(node).array()))
       return simplify_.step(tuple(staged_.facts_of(ShapeOf(node).array()).extents, node->place()));
     return node;
+  }
+
+  /// with_ranges; what that relies on is compared before the array is computed.
+  Ref marked(const Ref& node, const Facts& facts) {
+    std::vector<Ref> compared;
+    Ref marked = with_ranges(
+        node, facts.extents,
+        [&](const Ref& array) -> const std::vector<Ref>& { return staged_.facts_of(array).extents; },
+        [&](const Node& term) {
+          if (!is_compared(term, facts.form == Form::avoided)) return false;
+          if (std::none_of(compared.begin(), compared.end(), [&](const Ref& e) { return e.get() == &term; }))
+            compared.emplace_back(&term);
+          return true;
+        });
+    if (marked != node && !compared.empty()) staged_.relies_on[marked.get()] = std::move(compared);
+    return marked;
   }
 
   /// Arrays whose extents are atoms: given from outside, and no item (whose extents may be uniform, or another's) nor

@@ -223,8 +223,8 @@ class Ranges {
   }
   /// Itself an extent of an array: the run has compared it.
   bool is_extent(const Node& term) const {
-    return is_compared_(term) ||
-           std::any_of(extents_.begin(), extents_.end(), [&](const Ref& e) { return e.get() == &term; });
+    return std::any_of(extents_.begin(), extents_.end(), [&](const Ref& e) { return e.get() == &term; }) ||
+           is_compared_(term);
   }
 
   bool is_not_negative(const Sum& sum, int levels) {

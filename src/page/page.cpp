@@ -6,6 +6,7 @@
 #include <anabranch/run_report.h>
 
 #include "io/base/file.h"
+#include "io/base/path_claim.h"
 #include "page/assets.h"
 
 namespace anabranch {
@@ -75,6 +76,7 @@ Page::Page(const std::string& path) : path_(path) {
     throw ProgramError(
         "RunOptions: report: this build of the library has no HTML reports (it was configured with "
         "ANABRANCH_REPORTS=OFF)");
+  claim_ = std::make_unique<io::detail::PathClaim>(path);
   file_ = std::make_unique<io::detail::AtomicFile>(path);
 }
 Page::~Page() = default;

@@ -8,7 +8,8 @@
 /// is built) in one file that loads nothing. What the page shows is what its data say; page.js draws it.
 namespace anabranch::io::detail {
 class AtomicFile;
-}
+class PathClaim;
+}  // namespace anabranch::io::detail
 
 namespace anabranch::page {
 
@@ -18,7 +19,8 @@ bool available();
 /// A page that is to be written. Like all output files it appears whole.
 class Page {
  public:
-  /// IoError where the file cannot be made, ProgramError where pages are not available.
+  /// IoError where the file cannot be made, RunError where another writer of the process has it, ProgramError where pages
+  /// are not available.
   explicit Page(const std::string& path);
   ~Page();
   /// `data`: one JSON object. The file is whole, and on the disk, but not yet in place. Throws IoError. What an earlier call
@@ -31,6 +33,7 @@ class Page {
 
  private:
   std::string path_;
+  std::unique_ptr<io::detail::PathClaim> claim_;
   std::unique_ptr<io::detail::AtomicFile> file_;
   bool written_ = false;
 };

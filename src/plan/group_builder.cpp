@@ -13,7 +13,10 @@ using namespace ir;
 
 void GroupBuilder::provide(std::span<const Ref> roots) {
   for (const Node* node : topological(roots, within_stage)) {
-    if (!node->type().is_array()) continue;
+    if (!node->type().is_array()) {
+      if (!depends_on_item(*node)) compare(*node);  // whoever reads it says what is wrong with it
+      continue;
+    }
     const Ref array(node);
     if (is_global(array)) continue;
     const bool foreign =
@@ -154,6 +157,7 @@ int GroupBuilder::descriptor_of(const std::vector<Ref>& extents, const Node& wha
 // A rank-0 int64 per item: the extent e, computed by a small kernel before anything that has this extent.
 int GroupBuilder::size_array(const Ref& e) {
   if (const auto it = sizes_.find(e.get()); it != sizes_.end()) return it->second;
+  provide({&e, 1});
   sizes_[e.get()] = static_cast<int>(group_.arrays.size());
   return add_size(e, 0);
 }
@@ -397,31 +401,50 @@ void GroupBuilder::check(std::span<const ExtentCheck> checks) {
   }
 }
 
-/// Extents that do not depend on the item: before anything is computed from them.
+/// Before an array is computed: its extents that do not depend on the item, those from which others are computed, and all that
+/// its reads are in range by.
 void GroupBuilder::require_extents(const Ref& array) {
-  const auto found = unchecked_.find(array.get());
-  if (found == unchecked_.end()) return;
-  std::erase_if(found->second, [&](const Node* e) {
-    if (depends_on_item(*e)) return false;
-    require(RequireStep::Kind::extent, *array, Ref(e));
-    return true;
-  });
+  if (!required_.insert(array.get()).second) return;
+  for (const Ref& e : context_.staged.facts_of(array).extents)
+    if (depends_on_item(*e))
+      require_within(context_.simplify(e));
+    else
+      require_now(e);
+  if (const auto found = context_.staged.relies_on.find(array.get());
+      found != context_.staged.relies_on.end())
+    for (const Ref& e : found->second) require_now(e);
 }
 
-/// Extents from which this one is computed (the smallest of several, say) before it.
+/// An extent, and those from which it is computed, unless they have been compared.
+void GroupBuilder::require_now(const Ref& extent) {
+  const Ref e = context_.simplify(extent);
+  require_within(e);
+  compare(*e);
+}
+
 void GroupBuilder::require_within(const Ref& extent) {
-  for (const Node* node : topological({&extent, 1}, [](const Node& n) { return !n.type().is_array(); })) {
-    const auto found = of_extent_.find(node);
-    if (node == extent.get() || found == of_extent_.end()) continue;
-    if (std::erase(unchecked_[found->second], node) > 0)
-      require(RequireStep::Kind::extent, *found->second, Ref(node));
-  }
+  for (const Node* node : topological({&extent, 1}, [](const Node& n) { return !n.type().is_array(); }))
+    if (node != extent.get()) compare(*node);
+}
+
+void GroupBuilder::compare(const Node& e) {
+  if (global_) global_->compare(e);
+  const auto found = of_extent_.find(&e);
+  if (found == of_extent_.end() || std::erase(unchecked_[found->second], &e) == 0) return;
+  if (!is_counted(e, *found->second)) require(RequireStep::Kind::extent, *found->second, Ref(&e));
+}
+
+/// Does it belong to what a program inside of the stage gives, one that is planned? That compares the numbers of its items where
+/// they differ.
+bool GroupBuilder::is_counted(const Node& e, const Node& array) const {
+  return stage_ && depends_on_item(e) && is_nested(*stage_, array) && arrays_.contains(&array);
 }
 
 void GroupBuilder::require_rest(std::span<const ExtentCheck> checks) {
   for (const ExtentCheck& c : checks)
     for (const Node* e : std::exchange(unchecked_[c.array.get()], {}))
-      if (!makes_offsets_of(*e)) require(RequireStep::Kind::extent, *c.array, Ref(e));
+      if (!makes_offsets_of(*e) && !is_counted(*e, *c.array))
+        require(RequireStep::Kind::extent, *c.array, Ref(e));
 }
 
 /// Do offsets depend on it? The step that makes them refuses negative extents.
@@ -446,14 +469,15 @@ namespace {
 constexpr std::int64_t too_many = std::int64_t{1} << 62;
 
 /// The product of extents, which are between 0 and a few times most_extent; `beyond`, which is at least too_many, where
-/// it exceeds too_many.
+/// it exceeds too_many and none of them is 0.
 Ref size_of_shape(const std::vector<Ref>& extents, std::int64_t beyond) {
   if (extents.empty()) return int64(1);
   Ref size = extents[0];
   for (std::size_t d = 1; d < extents.size(); ++d) {
     const Ref at_least_one = primitive(Primitive::maximum, {extents[d], int64(1)});
     const Ref most = primitive(Primitive::divide, {int64(too_many), at_least_one});
-    size = cond(primitive(Primitive::less, {most, size}), int64(beyond),
+    const Ref is_none = primitive(Primitive::less, {extents[d], int64(1)});
+    size = cond(primitive(Primitive::less, {most, size}), cond(is_none, int64(0), int64(beyond)),
                 primitive(Primitive::multiply, {size, extents[d]}));
   }
   return size;

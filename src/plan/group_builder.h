@@ -135,6 +135,9 @@ class GroupBuilder {
   PlanLayout rows_of(const ir::Ref& array, int axis, bool once);
   void require_extents(const ir::Ref& array);
   void require_within(const ir::Ref& extent);
+  void require_now(const ir::Ref& extent);
+  void compare(const ir::Node& extent);
+  bool is_counted(const ir::Node& extent, const ir::Node& array) const;
   bool makes_offsets_of(const ir::Node& extent) const;
   void require_reshape(const ir::Ref& node);
   void require(RequireStep::Kind kind, const ir::Node& array, const ir::Ref& value);
@@ -152,6 +155,7 @@ class GroupBuilder {
   std::map<std::vector<const ir::Node*>, int> descriptors_;
   std::unordered_map<const ir::Node*, std::vector<const ir::Node*>> unchecked_;  ///< array -> extents
   std::unordered_map<const ir::Node*, const ir::Node*> of_extent_;               ///< extent -> array
+  ir::NodeSet required_;  ///< arrays before which all that is to be compared has been
   ir::NodeSet in_work_;   ///< that a kernel for several arrays gives
   ir::NodeSet reshaped_;  ///< whose sizes are required to agree
   std::vector<ir::Ref> kept_;

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "ir/operator_class.h"
 #include "ir/print.h"
 #include "ir/views.h"
 #include "plan/group_builder.h"
@@ -185,7 +184,7 @@ void GroupBuilder::add_reduce(const Made& made) {
   kernel::Reduce reduce;
   begin_rows(kernel, reduce.row, argument, *folds[0]);
   for (const Ref& fold : folds.subspan(1)) kernel.name += ", " + title(*fold);
-  reduce.order = fold_order_class(*Fold(folds[0]).function());
+  reduce.order = Fold(folds[0]).order();
   std::vector<std::size_t> begins;
   for (const Ref& fold : folds) {
     begins.push_back(kernel.body.size());

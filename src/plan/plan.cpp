@@ -35,11 +35,14 @@ std::int64_t size_of_layout(const PlanLayout& layout, const Named& what, const C
   std::int64_t elements =
       layout.form == ir::Form::regular ? shape.items[static_cast<std::size_t>(layout.domain)] : 1;
   if (elements == 0) return 0;  // without items nothing is asked of an item's extents
+  bool overflows = false;
   for (const PlanExtent& e : layout.extents) {
     const std::int64_t extent = value(e, shape);
     if (extent < 0) bad_extent(what, shape, extent);
-    if (__builtin_mul_overflow(elements, extent, &elements)) too_large(what, layout, shape);
+    // One that is 0 may follow.
+    overflows = (__builtin_mul_overflow(elements, extent, &elements) || overflows) && extent != 0;
   }
+  if (overflows) too_large(what, layout, shape);
   return elements;
 }
 

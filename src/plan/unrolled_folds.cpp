@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "ir/operator_class.h"
 #include "ir/print.h"
 #include "ir/simplify.h"
 #include "ir/views.h"
@@ -98,7 +97,7 @@ bool GroupBuilder::add_unrolled(int output, const Ref& node) {
     step.makes_outputs = begin == 0;
     kernel::Reduce reduce;
     reduce.row = row;
-    reduce.order = fold_order_class(*fold.function());
+    reduce.order = fold.order();
     PlanLayout layout = static_cast<const PlanLayout&>(array(output));
     layout.extents.pop_back();
     builder.domain(layout);

@@ -54,11 +54,6 @@ inline std::int64_t blocks_for(std::int64_t elements, const Resources& resources
   constexpr std::int64_t least = 1 << 15;
   return std::clamp<std::int64_t>(elements / least, 1, std::int64_t{resources.threads});
 }
-/// More of them where each would take longer than a request to stop may wait.
-inline std::int64_t short_blocks_for(std::int64_t elements, const Resources& resources) {
-  constexpr std::int64_t most = 1 << 22;
-  return std::max(blocks_for(elements, resources), elements / most);
-}
 template <class F>
 void each_block(std::int64_t elements, std::int64_t blocks, const Resources& resources, F&& f) {
   const auto run = [&](std::int64_t b) {
@@ -68,6 +63,18 @@ void each_block(std::int64_t elements, std::int64_t blocks, const Resources& res
     f(Block{b, begin, begin + size + (b < rest ? 1 : 0)});
   };
   resources.parallel_for(blocks, run);  // of one block, too: that is where a request to stop is looked at
+}
+
+/// f(i) for each element of a block. Between stretches of it a request to stop is looked at: a block may be all of a
+/// large part.
+template <class F>
+void each_element(const Block& block, const Resources& resources, F&& f) {
+  constexpr std::int64_t stretch = 1 << 20;
+  for (std::int64_t begin = block.begin; begin < block.end; begin += stretch) {
+    resources.check_stop();
+    const std::int64_t end = std::min(begin + stretch, block.end);
+    for (std::int64_t i = begin; i < end; ++i) f(i);
+  }
 }
 
 /// The failure of the lowest part.

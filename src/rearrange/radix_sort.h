@@ -32,7 +32,7 @@ class RadixSort {
   RadixSort(std::int64_t n, const Resources& resources, int bits = 8 * digits)
       : n_(n),
         resources_(resources),
-        blocks_(n < large_part ? 1 : short_blocks_for(n, resources)),
+        blocks_(n < large_part ? 1 : blocks_for(n, resources)),
         passes_(std::min(digits, (bits + 7) / 8)),
         counts_(static_cast<std::size_t>(blocks_)) {}
 
@@ -84,9 +84,7 @@ class RadixSort {
 
   template <class F>
   void each(F&& f) {
-    each_block(n_, blocks_, resources_, [&](const Block& block) {
-      for (std::int64_t i = block.begin; i < block.end; ++i) f(i);
-    });
+    each_block(n_, blocks_, resources_, [&](const Block& block) { each_element(block, resources_, f); });
   }
 
   /// Counts all digits at once.
@@ -95,10 +93,10 @@ class RadixSort {
     each_block(n_, blocks_, resources_, [&](const Block& block) {
       auto& counts = counts_[static_cast<std::size_t>(block.number)];
       for (Counts& of_digit : counts) of_digit.fill(0);
-      for (std::int64_t i = block.begin; i < block.end; ++i) {
+      each_element(block, resources_, [&](std::int64_t i) {
         const Key key = load(i).key;
         for (int d = 0; d < digits; ++d) ++counts[static_cast<std::size_t>(d)][digit(key, d)];
-      }
+      });
     });
     std::vector<int> needed;
     for (int d = 0; d < passes_ && n_ > 0; ++d) {
@@ -117,7 +115,7 @@ class RadixSort {
     if (!first && blocks_ > 1)
       each_block(n_, blocks_, resources_, [&](const Block& block) {
         Counts counts{};
-        for (std::int64_t i = block.begin; i < block.end; ++i) ++counts[digit(read(i).key, d)];
+        each_element(block, resources_, [&](std::int64_t i) { ++counts[digit(read(i).key, d)]; });
         counts_[static_cast<std::size_t>(block.number)][of_digit] = counts;
       });
     std::int64_t next = 0;
@@ -125,10 +123,10 @@ class RadixSort {
       for (auto& counts : counts_) next += std::exchange(counts[of_digit][v], next);
     each_block(n_, blocks_, resources_, [&](const Block& block) {
       Counts to = counts_[static_cast<std::size_t>(block.number)][of_digit];
-      for (std::int64_t i = block.begin; i < block.end; ++i) {
+      each_element(block, resources_, [&](std::int64_t i) {
         const Item item = read(i);
         write(to[digit(item.key, d)]++, item);
-      }
+      });
     });
   }
 

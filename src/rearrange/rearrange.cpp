@@ -76,7 +76,8 @@ MayFail select(const Components& array, const std::uint8_t* mask, const Parts& p
   };
   const auto large = [&](std::int64_t part) {
     const std::int64_t begin = parts.begin(part), n = parts.length(part);
-    const std::int64_t blocks = short_blocks_for(n, resources);
+    // More than there are threads, where each would take longer than a request to stop may wait.
+    const std::int64_t blocks = std::max(blocks_for(n, resources), n >> 22);
     std::vector<std::int64_t> first(static_cast<std::size_t>(blocks) + 1);
     each_block(n, blocks, resources, [&](const Block& block) {
       first[static_cast<std::size_t>(block.number) + 1] =

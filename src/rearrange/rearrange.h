@@ -31,6 +31,8 @@ struct Resources {
   int threads = 1;
   /// Runs f(0) ... f(n - 1), in any order and on any threads, and returns when all are done.
   std::function<void(std::int64_t n, const std::function<void(std::int64_t)>& f)> parallel_for;
+  /// Throws where the run is to stop. `parallel_for` looks, too.
+  std::function<void()> check_stop;
   /// Memory that is needed while a routine runs.
   std::function<std::shared_ptr<void>(std::int64_t bytes)> take_memory;
 };

@@ -85,11 +85,9 @@ class SortPositions {
   void order(std::int64_t begin, std::int64_t n) const {
     std::shared_ptr<void> owners[1];
     Number* numbers = take<Number>(resources_, n, owners[0]);
-    const std::int64_t blocks = n < large_part ? 1 : short_blocks_for(n, resources_);
+    const std::int64_t blocks = n < large_part ? 1 : blocks_for(n, resources_);
     const auto each = [&](auto&& f) {
-      each_block(n, blocks, resources_, [&](const Block& block) {
-        for (std::int64_t i = block.begin; i < block.end; ++i) f(i);
-      });
+      each_block(n, blocks, resources_, [&](const Block& block) { each_element(block, resources_, f); });
     };
     constexpr std::int64_t few = 64;  // are inserted one after the other
     if (n < few) each([&](std::int64_t i) { numbers[i] = static_cast<Number>(i); });

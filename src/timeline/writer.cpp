@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "io/base/file.h"
+#include "io/base/path_claim.h"
 
 namespace anabranch::timeline {
 
@@ -16,6 +17,7 @@ constexpr std::int64_t buffer_bytes = 256 << 10;
 
 Writer::Writer(const std::string& path, std::int64_t origin_ns)
     : origin_ns_(origin_ns),
+      claim_(std::make_unique<io::detail::PathClaim>(path)),
       file_(std::make_unique<io::detail::AtomicFile>(path)),
       out_(std::make_unique<io::detail::BufferedWriter>(file_->file(), 0, buffer_bytes)) {}
 Writer::~Writer() = default;
@@ -107,6 +109,7 @@ void Writer::finish() {
   complete();
   const std::lock_guard lock(mutex_);
   const auto file = std::move(file_);
+  const auto claim = std::move(claim_);
   out_.reset();
   if (!file) return;
   try {

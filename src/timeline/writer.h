@@ -16,6 +16,7 @@
 namespace anabranch::io::detail {
 class AtomicFile;
 class BufferedWriter;
+class PathClaim;
 }  // namespace anabranch::io::detail
 
 namespace anabranch::timeline {
@@ -37,7 +38,7 @@ struct Row {
 class Writer {
  public:
   /// Times are in ns of one clock, of which the file shows the distance from `origin_ns`. Throws IoError
-  /// where the file cannot be created.
+  /// where the file cannot be created, RunError where another writer of the process has it.
   Writer(const std::string& path, std::int64_t origin_ns);
   ~Writer();
 
@@ -65,6 +66,7 @@ class Writer {
   const std::int64_t origin_ns_;
   std::mutex mutex_;
   std::set<std::pair<int, int>> named_;
+  std::unique_ptr<io::detail::PathClaim> claim_;
   std::unique_ptr<io::detail::AtomicFile> file_;  ///< null: in place, or failed
   std::unique_ptr<io::detail::BufferedWriter> out_;
   std::int64_t end_ = -1;  ///< of the events, where the file is complete

@@ -531,6 +531,17 @@ TEST_CASE("md5: what the command line may not say") {
     CHECK(o.err.find(message) != std::string::npos);
   };
   fails(2, {}, "DIGESTS is required");
+  const auto chain = [](std::size_t length, const std::string& first) {
+    std::string all = first;
+    for (std::size_t i = 1; i < length; ++i) all += i % 2 == 0 ? "+leet" : "+toggle";
+    return all;
+  };
+  fails(2, {digest, list, "--rules", chain(17, "lower")}, "a rule of 17 changes; 16 are the most");
+  std::string rules;
+  for (std::size_t length = 1; length <= 16; ++length)
+    for (const char* first : {"lower", "upper", "leet"})
+      rules += (rules.empty() ? "" : ",") + chain(length, first);
+  fails(2, {digest, list, "--rules", rules}, "more than 256 changes in all rules together");
   fails(2, {digest}, "WORDLIST is required");
   fails(2, {digest.substr(1), list}, "neither a file nor an MD5 digest");
   fails(2, {digest + "0", list}, "it has 33 characters");
@@ -551,13 +562,13 @@ TEST_CASE("md5: what the command line may not say") {
   fails(2, {digest, list, "--rules", "lower,upper,lower"}, "'lower' is there twice");
   fails(2, {digest, list, "--rules", "as-is"}, "always comes first");
   fails(2, {digest, list, "--rules", "append-digit+lower"}, "nothing comes behind digits");
-  std::string many = "append-4-digits";
-  for (int i = 1; i < 60; ++i) {
-    many += ",";
-    for (int k = 0; k < i; ++k) many += "lower+";
-    many += "append-4-digits";
-  }
-  fails(2, {digest, list, "--rules", many}, "more than 500000 candidates");
+  std::string rules_of_many = "append-4-digits";
+  const std::vector<std::string> steps{"lower", "upper", "capitalize", "toggle", "leet"};
+  for (const std::string& first : steps)
+    for (const std::string& second : steps)
+      for (const std::string third : {"", "leet+"})
+        rules_of_many += "," + first + "+" + second + "+" + third + "append-4-digits";
+  fails(2, {digest, list, "--rules", rules_of_many}, "more than 500000 candidates");
   fails(2, {digest, list, "--report", "r.txt"}, ".html");
   fails(2, {digest, list, "--trace", list}, "this is a word list itself");
   fails(5, {digest, list, "--memory", "1K"}, "memory");

@@ -242,6 +242,10 @@ TEST_CASE("pagerank: links that are given several times, zeros, symmetric matric
   const Links both{{1, 0}, {0, 1}, {2, 0}, {0, 2}, {2, 2}};
   CHECK(distance(dir.ranks("s.mtx", {"--tolerance", "0", "--iterations", "20"}), rounds_of(both, 4, 20)) <
         1e-15);
+  // An entry of the diagonal stands for itself alone.
+  const Outcome symmetric = command({"pagerank", dir / "s.mtx", "--json"});
+  CHECK(symmetric.json()["graph"]["entries"] == 5);
+  CHECK(symmetric.json()["graph"]["links"] == 5);
 }
 
 TEST_CASE("pagerank: the same bytes in memory and out of core, whatever the scheduler and the threads") {
@@ -410,6 +414,14 @@ TEST_CASE("pagerank: files that are no graphs are refused, with place and reason
     CHECK(dir.files() == 1);
   };
   refused("a.txt", "0 1\n# c\n1\n", {":3: ", "FROM TO"});
+  // Lines that end with a carriage return alone.
+  refused("a.txt", "0 1\r1 2\r2 0\n", {":1: ", "FROM TO"});
+  // By its name, or its first words, a Matrix Market file.
+  const std::string market = " matrix coordinate pattern general\n3 3 2\n1 2\n2 3\n";
+  for (const std::string banner :
+       {"%MatrixMarket", "%%matrixmarket", "%%MATRIXMARKET", "% %MatrixMarket", " %%MatrixMarket"})
+    refused("a.txt", banner + market, {"MatrixMarket"});
+  refused("a.mtx", "0 1\n1 2\n", {"MatrixMarket"});
   refused("a.txt", "0 1\n1 x\n",
           {":2: a link 'FROM TO' expected, not '1 x'; by its name, which ends neither in .i32 nor in .i64, "
            "this is a text"});

@@ -26,6 +26,13 @@ bool same_bits(const A& a, const A& b) {
 
 const auto halves = [](auto v) { return map([](auto e) { return e * 0.5 + 1.0; }, v); };
 
+TEST_CASE("an empty handle is no array of a GPU") {
+  Vector<double> v{1.0};
+  const Vector<double> taken = std::move(v);
+  // NOLINTNEXTLINE(bugprone-use-after-move): the case
+  CHECK_THROWS_WITH(DeviceArray<Vector<double>>(v), Catch::Contains("DeviceArray: an empty handle"));
+}
+
 /// One step of PageRank: `out` divides a node's rank among its links.
 struct Graph {
   Vector<std::int64_t> lengths;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <climits>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -65,6 +66,7 @@ class ByTheHost {
     resources_.parallel_for = [](std::int64_t n, const std::function<void(std::int64_t)>& f) {
       for (std::int64_t i = 0; i < n; ++i) f(i);
     };
+    resources_.check_stop = [] {};
     resources_.take_memory = [](std::int64_t bytes) {
       return std::shared_ptr<void>(std::malloc(static_cast<std::size_t>(bytes) + 1), std::free);
     };
@@ -211,6 +213,39 @@ TEST_CASE("negative extents, and more elements than there can be, are told by th
   CHECK(total({{largest}, {2}, {0}}) == too_many_elements);
   CHECK(total({{std::int64_t{1} << 32}, {std::int64_t{1} << 32}}) == too_many_elements);
   CHECK(total({{std::int64_t{1} << 28}, {std::int64_t{1} << 28}}) == std::int64_t{1} << 56);
+}
+
+TEST_CASE("a long block is sorted in stretches between which a request to stop is looked at") {
+  constexpr std::int64_t n = 3 << 20;
+  std::mt19937 random(1);
+  std::vector<std::int32_t> from(n), to(n);
+  for (std::int32_t& x : from) x = static_cast<std::int32_t>(random());
+  struct Stopped {};
+  int looks = 0, most = INT_MAX;
+  rearrange::Resources resources;
+  resources.check_stop = [&] {
+    if (++looks > most) throw Stopped();
+  };
+  resources.parallel_for = [](std::int64_t count, const std::function<void(std::int64_t)>& f) {
+    for (std::int64_t i = 0; i < count; ++i) f(i);
+  };
+  resources.take_memory = [](std::int64_t bytes) {
+    return std::shared_ptr<void>(std::malloc(static_cast<std::size_t>(bytes)), std::free);
+  };
+  const ScalarType type = ScalarType::int32;
+  const void* const data = from.data();
+  void* const sorted[] = {to.data()};
+  const auto sort = [&] {
+    rearrange::sort({{&type, 1}, {&data, 1}}, {1, n, nullptr}, sorted, nullptr, resources);
+  };
+  sort();
+  CHECK(std::is_sorted(to.begin(), to.end()));
+  // Counting and four passes, each in three stretches.
+  CHECK(looks >= 15);
+  most = looks / 2;
+  looks = 0;
+  CHECK_THROWS_AS(sort(), Stopped);
+  CHECK(looks == most + 1);
 }
 
 TEST_CASE("what is not compiled, and misuse, is said") {

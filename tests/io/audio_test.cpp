@@ -210,11 +210,34 @@ TEST_CASE("audio: files that are cut off") {
     for (int part = 1; part < 8; ++part) {
       INFO(format << ", " << part << "/8");
       const std::string said = fault(whole.substr(0, whole.size() * static_cast<std::size_t>(part) / 8));
-      // An OGG file that ends with a page is whole as far as anybody can tell.
+      // An Ogg file that ends with a page is whole as far as anybody can tell.
       if ((format & SF_FORMAT_TYPEMASK) == SF_FORMAT_FLAC)
         CHECK_THAT(said, Contains("a.wav: ") && Contains("frame"));
     }
   }
+}
+
+TEST_CASE("audio: Ogg pages that are damaged, missing or cut off") {
+  TemporaryDirectory dir;
+  write_sound(dir / "x", SF_FORMAT_OGG | SF_FORMAT_VORBIS, 1, sound(400'001, 1));
+  const std::string whole = read_file(dir / "x");
+  std::vector<std::size_t> pages;
+  for (std::size_t at = 0; (at = whole.find("OggS", at)) != std::string::npos; at += 4) pages.push_back(at);
+  REQUIRE(pages.size() >= 5);
+  CHECK(fault(whole).empty());
+  CHECK(fault(whole + "TAG").empty());
+  for (const std::size_t page : {pages[2], pages[3], pages.back()})
+    for (const std::size_t byte : {page, page + 5, page + 23, page + 40}) {
+      INFO(byte);
+      std::string damaged = whole;
+      damaged[byte] = static_cast<char>(damaged[byte] ^ 4);
+      CHECK_THAT(fault(damaged), Contains("a.wav: damaged at byte " + std::to_string(page) + ":"));
+    }
+  CHECK_THAT(fault(whole.substr(0, pages[3]) + whole.substr(pages[4])),
+             Contains("page 4 where page 3 should be"));
+  CHECK_THAT(fault(whole.substr(0, pages[3] + 100)),
+             Contains("the page at byte " + std::to_string(pages[3])) && Contains("cut off"));
+  CHECK_THAT(fault(whole.substr(0, pages[3] + 10)), Contains("cut off"));
 }
 
 TEST_CASE("audio: files of other formats that are cut off") {

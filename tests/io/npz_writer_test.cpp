@@ -91,11 +91,25 @@ TEST_CASE("NpzWriter: what makes no sense; without a commit nothing is there") {
     out.append<float>(std::vector<float>{1, 2});
     CHECK_THROWS_WITH(out.end(Shape{3}), Contains("2 elements for an array of the shape [3]"));
     CHECK_THROWS_WITH(out.end(Shape{-1, -2}), Contains("2 elements for an array of the shape"));
+    CHECK_THROWS_WITH(out.end(std::vector<std::int64_t>(33, 1)),
+                      Contains("2 elements for an array of the shape"));
     CHECK_THROWS_WITH(out.commit(), Contains("an array has not ended"));
     CHECK_THROWS_WITH(io::NpzWriter(dir / "a.npz"), Contains("another sink or writer"));
   }
   CHECK(dir.files() == 0);
   CHECK_THROWS_AS(io::NpzWriter(dir / "none/a.npz"), IoError);
+}
+
+TEST_CASE("NpzWriter: shapes of arrays without elements") {
+  const TemporaryDirectory dir;
+  constexpr std::int64_t much = std::int64_t{1} << 40;
+  io::NpzWriter out(dir / "a.npz");
+  out.begin("x", ScalarType::float64);
+  // NumPy reads no array the product of whose other extents overflows.
+  CHECK_THROWS_WITH(out.end(Shape{0, much, much}), Contains("0 elements for an array of the shape"));
+  CHECK_THROWS_WITH(out.end(Shape{much, much, 0}), Contains("0 elements for an array of the shape"));
+  out.end(Shape{much, 0, 3});
+  out.commit();
 }
 
 TEST_CASE("TextWriter: as it is, and whole or not at all") {

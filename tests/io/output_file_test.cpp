@@ -260,6 +260,23 @@ std::string temporary_name(const std::string& path, int number) {
   return path + "." + std::to_string(::getpid()) + "-" + std::to_string(number) + ".tmp";
 }
 
+TEST_CASE("output file: the process may go to another folder meanwhile") {
+  const TemporaryDirectory dir;
+  const std::string before = std::filesystem::current_path();
+  std::filesystem::create_directories(dir / "other");
+  std::filesystem::current_path(dir / ".");
+  for (const bool commits : {false, true}) {
+    std::filesystem::current_path(dir / ".");
+    io::detail::AtomicFile file("here");
+    std::filesystem::current_path(dir / "other");
+    if (commits) file.commit();
+  }
+  std::filesystem::current_path(before);
+  CHECK(std::filesystem::exists(dir / "here"));
+  CHECK(std::filesystem::is_empty(dir / "other"));
+  CHECK(dir.files() == 2);  // with the folder
+}
+
 TEST_CASE("output file: a name beside it that is taken is passed over") {
   const TemporaryDirectory dir;
   const std::string path = dir / "out";

@@ -11,6 +11,7 @@
 
 #include "agree.h"
 #include "support/chunk_items.h"
+#include "support/memory_source.h"
 
 // The Arrow C stream interface, in and out: streams made by hand, and ours read again.
 namespace anabranch::testing {
@@ -507,6 +508,21 @@ TEST_CASE("arrow out: errors are codes and words, and a stream may be given up",
   const auto large = produce(10, [](auto i) { return fill(100'000, i); });
   CHECK(code_of(large, {.memory = 100'000}, "memory") == ENOMEM);
   CHECK(code_of(large, {}, "") == 0);
+  // Each batch is given back before the next one is asked for, soon or late.
+  const auto many = produce(200, [](auto i) { return fill(10'000, i); });
+  for (const int ms : {0, 2}) {
+    ArrowArrayStream stream;
+    io::to_arrow(many, &stream, {.run = {.memory = 1 << 20}});
+    ArrowArray batch;
+    std::int64_t rows = 0;
+    while (stream.get_next(&stream, &batch) == 0 && batch.release) {
+      rows += batch.length;
+      std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+      batch.release(&batch);
+    }
+    CHECK(rows == 200);
+    stream.release(&stream);
+  }
   std::stop_source stop;
   stop.request_stop();
   CHECK(code_of(large, {.stop = stop.get_token()}, "cancelled") == ECANCELED);
@@ -522,6 +538,30 @@ TEST_CASE("arrow out: errors are codes and words, and a stream may be given up",
   io::to_arrow(endless, &stream);
   stream.release(&stream);
   CHECK_THROWS_AS(io::to_arrow(endless, &stream, {.names = {"a", "b"}}), ProgramError);
+}
+
+TEST_CASE("arrow out: batches that are kept count, be the items read in pieces", "[once]") {
+  const auto source =
+      ragged<double>("rows", std::vector<std::vector<double>>(500, std::vector<double>(1000, 0.5)));
+  source->read_in_pieces();
+  const auto halves = map_seq([](auto row) { return map([](auto x) { return x * 0.5; }, row); },
+                              stream_in(Source<Vector<double>>(source)));
+  ArrowArrayStream stream;
+  io::to_arrow(halves, &stream, {.run = {.memory = 2 << 20}});  // of 4 MB
+  std::vector<ArrowArray> batches;
+  std::int64_t rows = 0;
+  int code = 0;
+  for (;;) {
+    ArrowArray batch;
+    code = stream.get_next(&stream, &batch);
+    if (code != 0 || !batch.release) break;
+    rows += batch.length;
+    batches.push_back(batch);
+  }
+  CHECK(code == ENOMEM);
+  CHECK(rows * 8000 <= 2 << 20);
+  for (ArrowArray& batch : batches) batch.release(&batch);
+  stream.release(&stream);
 }
 
 TEST_CASE("arrow in: batches whose rows say whether they are null", "[once]") {

@@ -377,6 +377,39 @@ TEST_CASE("little memory: large items that are joined", "[once]") {
   }
 }
 
+TEST_CASE("little memory: large items that wait to be joined count", "[once]") {
+  const std::int64_t n = 20'000;  // 160 KB
+  const auto items =
+      produce(63, [=](auto i) { return generate(n, [=](auto k) { return cast<double>(k + i); }); });
+  const auto add = [](auto x, auto y) { return zip_with(plus, x, y); };
+  RunReport report;
+  compile(consume(fold_seq(add, fill(n, 0.0), items))).run({.threads = 1, .scheduler = "fixed:1"}, &report);
+  // One on each of six levels, each of them an item as it came or a sum.
+  CHECK(report.peak_bytes > 8 * n * 8);
+}
+
+TEST_CASE("little memory: items that are written, and joined or kept, too", "[once]") {
+  const auto sink = std::make_shared<MemorySink>("sink", detail::sink_arrays<Vector<double>>());
+  const auto add = [](auto x, auto y) { return zip_with(plus, x, y); };
+  struct Case {
+    std::int64_t length, items, memory;
+  };
+  for (const auto& [n, count, memory] :
+       {Case{12'500, 200, 6'400'000}, Case{3'900, 300, 1 << 20}, Case{1'200, 2000, 6'400'000}}) {
+    const auto items =
+        produce(count, [n = n](auto i) { return generate(n, [=](auto k) { return cast<double>(k + i); }); });
+    const auto both = compile(std::tuple(consume(write(items, Sink<Vector<double>>(sink))),
+                                         consume(fold_seq(add, fill(n, 0.0), items))));
+    const auto expected = both.run({.backend = Backend::interpreter});
+    for (const char* scheduler : {"adaptive", "paper", "fixed:1", "fixed:1000"})
+      for (const int threads : {1, 2}) {
+        INFO(n << " elements, " << scheduler << ", " << threads << " threads");
+        require_same(std::get<1>(both.run({.threads = threads, .memory = memory, .scheduler = scheduler})),
+                     std::get<1>(expected));
+      }
+  }
+}
+
 TEST_CASE("what is pushed behind items that are in memory is computed when it has come", "[once]") {
   const auto program = [](const Seq<Scalar<double>>& pushed) {
     const auto given = rows(use(Vector<double>{1, -1, 3}));

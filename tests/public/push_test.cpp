@@ -477,6 +477,19 @@ TEST_CASE("push: what cannot be pushed") {
     CHECK_THROWS_WITH(push_stream<Row>([](auto) { return stream_in(std::vector<Row>{}); }, options),
                       Catch::Contains("does not read what is pushed"));
   }
+  // Functions that change themselves, and such as can only be moved.
+  int asked = 0;
+  auto counts = std::make_unique<int>(0);
+  const auto all_of = [&asked](const auto& s) mutable {
+    ++asked;
+    return all_doubled(s);
+  };
+  auto given = push_stream<Row>(
+      all_of, [counts = std::move(counts), &asked](const Row&) mutable { asked = 10 + ++*counts; });
+  given.push(Row{1.0});
+  given.push(Row{1.0});
+  given.finish();
+  CHECK(asked == 12);
   Row row{1.0};
   const Row other = std::move(row);
   auto stream = push_stream<Row>(all_doubled);

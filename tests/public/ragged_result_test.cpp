@@ -90,6 +90,17 @@ TEST_CASE("ragged results: into memory that is there") {
   CHECK(into.values().data() == values);
   CHECK_THROWS_AS(program.run_into(into, Vector<std::int64_t>{9, 9}), ResourceError);
   CHECK(into == Ragged<std::int64_t>{{0}, {}, {2, 2}});
+  // The room stays where vectors were fewer, and shorter.
+  program.run_into(into, Vector<std::int64_t>{1});
+  CHECK(into == Ragged<std::int64_t>{{0}});
+  program.run_into(into, Vector<std::int64_t>{4, 0, 8});
+  CHECK(into.size() == 3);
+  CHECK(into[2] == Vector<std::int64_t>{2, 2, 2, 2, 2, 2, 2, 2});
+  CHECK_THROWS_AS(program.run_into(into, Vector<std::int64_t>{1, 1, 1, 1}), ResourceError);
+  Ragged<std::int64_t> moved = std::move(into);
+  // NOLINTNEXTLINE(bugprone-use-after-move): the case
+  CHECK_THROWS_WITH(program.run_into(into, Vector<std::int64_t>{1}), Catch::Contains("an empty handle"));
+  into = std::move(moved);
   // Of several results.
   const auto two = compile<Vector<std::int64_t>>([](auto lengths) {
     const auto items = produce(size(lengths), [=](auto i) { return fill(lengths[i], i); });

@@ -325,6 +325,55 @@ TEST_CASE("memory that a source reads from is not written") {
   require_same(z, Vector<double>{2, 4, 6});
 }
 
+TEST_CASE("memory that items of a range are copied from is not written") {
+  std::vector<Vector<double>> items{{1, 2}, {3}, numbers<double>(1000), {4, 5, 6}};
+  const std::vector<Vector<double>> before{items[0].copy(), items[1].copy(), items[2].copy(),
+                                           items[3].copy()};
+  const auto largest = [](auto row) { return maximum(row); };
+  const auto refuse = [&](auto s) {
+    const auto program = compile(consume(elements(map_seq(largest, s))));
+    const Vector<double> expected = program();
+    for (const char* scheduler : {"adaptive", "fixed:1", "fixed:3"}) {
+      REQUIRE_THROWS_MATCHES(program.run_into(items[2], {.scheduler = scheduler}), ProgramError,
+                             Catch::Predicate<ProgramError>([](const ProgramError& e) {
+                               return std::string(e.what()).find("that of items which a source gives") !=
+                                      std::string::npos;
+                             }));
+      for (std::int64_t i = 0; i < items[2].size(); ++i) items[2].set(i, before[2][i]);
+      Vector<double> y(Index{4});
+      program.run_into(y, {.scheduler = scheduler});
+      require_same(y, expected);
+    }
+  };
+  refuse(stream_in(items));
+  refuse(stream_in(items | std::views::transform([](const Vector<double>& v) { return v; })));
+  refuse(stream_in(std::views::all(items)));
+  // Beside another source, the leading one of which is in memory.
+  refuse(
+      zip_with_seq([](auto v, auto w) { return zip_with(plus, v, w); }, stream_in(items), stream_in(before)));
+}
+
+TEST_CASE("memory that a stage which feeds another one reads is not written") {
+  const Ragged<double> items{{1, 2}, {3}, {}, {4, 5, 6}, {7}};
+  const auto s = stream_in(items);
+  const auto halves = map_seq([](auto row) { return map([](auto x) { return x * 0.5; }, row); }, s);
+  const auto is_long = [](auto row) { return unit(size(row) > 0); };
+  const auto check = [&](const auto& sequence) {
+    const auto program = compile(consume(elements(sequence)));
+    for (const char* scheduler : {"adaptive", "fixed:1", "fixed:2"})
+      for (const int threads : {1, 2}) {
+        Vector<double> y = items.values();
+        CHECK_THROWS_AS(program.run_into(y, {.threads = threads, .scheduler = scheduler}), ProgramError);
+      }
+  };
+  check(filter_seq(is_long, halves));
+  check(take_while_seq([](auto row) { return unit(size(row) < 9); }, halves));
+  check(scan_seq([](auto state, auto row) { return map([=](auto x) { return x + the(sum(state)); }, row); },
+                 fill(1, 0.0), halves));
+  check(windows(halves, 2, 1));
+  check(windows(s, 2, 1));
+}
+
 TEST_CASE("memory that a source inside of a loop or a branch reads from is not written") {
   std::vector<std::int32_t> indptr{0, 2, 3}, columns{0, 1, 1};
   std::vector<double> values{1, 2, 3};

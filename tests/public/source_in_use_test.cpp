@@ -103,6 +103,23 @@ TEST_CASE("one program run from several threads gives its result or an error") {
   }
 }
 
+TEST_CASE("a run that fails before it reads leaves a single-pass source as it was", "[once]") {
+  const auto add = [](auto a, auto b) { return zip_with(plus, a, b); };
+  for (const bool in_two_places : {false, true}) {
+    const Source<Vector<double>> pipe(ragged<double>("pipe", {{1.0}, {2.0, 3.0}, {4.0}}, false));
+    const auto program = compile<Vector<std::int64_t>>([&](auto n) {
+      const auto some = take_seq(n[0], stream_in(pipe));
+      const auto others = in_two_places ? some : take_seq(n[0], stream_in(rows_of(1)));
+      return consume(elements(map_seq(sums, zip_with_seq(add, some, others))));
+    });
+    REQUIRE_THAT(message([&] { program(Vector<std::int64_t>{-1}); }),
+                 Catch::Contains("the number of items is -1"));
+    REQUIRE(program(Vector<std::int64_t>{3}).size() == 3);
+    REQUIRE_THAT(message([&] { program(Vector<std::int64_t>{3}); }),
+                 Catch::Contains("gives its items only once"));
+  }
+}
+
 TEST_CASE("one run may read a source in several stages, and twice in one stage") {
   const auto items = rows_of(3);
   const Source<Vector<double>> source(ragged<double>("disk", {{1.0}, {2.0, 3.0}}));

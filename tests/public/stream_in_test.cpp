@@ -33,6 +33,32 @@ TEST_CASE("containers, views and generators as ranges") {
   require_same(agree(consume(elements(map_seq(total, stream_in(computed))))), expected);
 }
 
+TEST_CASE("C arrays, and ranges that can only be moved") {
+  Vector<double> array[] = {{1.0, 2.0}, {3.0}};
+  const auto expected =
+      agree(consume(elements(map_seq(total, stream_in(std::vector<Vector<double>>{{1.0, 2.0}, {3.0}})))));
+  require_same(agree(consume(elements(map_seq(total, stream_in(array))))), expected);
+  struct Owner : std::vector<Vector<double>> {
+    using vector::vector;
+    Owner(Owner&&) = default;
+    Owner& operator=(Owner&&) = default;
+  };
+  Owner kept_outside{{1.0, 2.0}, {3.0}};
+  require_same(agree(consume(elements(map_seq(total, stream_in(std::views::all(kept_outside)))))), expected);
+  require_same(agree(consume(elements(map_seq(total, stream_in(std::move(kept_outside)))))), expected);
+  Vector<double> rows[] = {{1.0, 2.0}, {3.0, 4.0}};
+  require_same(agree(consume(elements(stream_in(regular(Index{2}), rows)))),
+               Vector<double>{1.0, 2.0, 3.0, 4.0});
+}
+
+TEST_CASE("an item that is an empty handle is refused") {
+  std::vector<Vector<double>> items{{1.0}, {2.0}};
+  const Vector<double> taken = std::move(items[1]);
+  const auto sums = consume(elements(map_seq(total, stream_in(items))));
+  for (const RunOptions& options : configurations())
+    CHECK_THROWS_WITH(run(sums, options), Catch::Contains("item 1 is an empty handle"));
+}
+
 TEST_CASE("an item of a container that is a chunk by itself is not copied") {
   const std::vector<Vector<double>> items{numbers<double>(1000, 1), numbers<double>(10, 2),
                                           numbers<double>(1000, 3)};

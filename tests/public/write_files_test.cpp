@@ -262,6 +262,45 @@ TEST_CASE("write: two sinks of one file are an error, and nothing is left of eit
   CHECK(dir.files() == 1);
 }
 
+TEST_CASE("write: two sinks of one file, one by a link to where nothing is yet", "[once]") {
+  const TemporaryDirectory dir;
+  const auto rows = produce(5, [](auto i) { return fill(3, cast<double>(i)); });
+  std::filesystem::create_symlink("target.npy", dir / "link.npy");
+  CHECK_THROWS_WITH(
+      run(std::tuple(consume(write(rows, io::write_npy_rows(dir / "link.npy"))),
+                     consume(write(drop_seq(2, rows), io::write_npy_rows(dir / "target.npy"))))),
+      Contains("is writing this file"));
+  CHECK(!std::filesystem::exists(dir / "target.npy"));
+}
+
+TEST_CASE("write: a report or a timeline may not take the place of one of a sink's files", "[once]") {
+  const TemporaryDirectory dir;
+  const auto rows = produce(5, [](auto i) { return fill(i, cast<double>(i)); });
+  const auto program = compile(consume(write(rows, io::write_ragged(dir / "r"))));
+  for (const char* part : {"r.values.npy", "r.offsets.npy"}) {
+    CHECK_THROWS_WITH(program.run({.trace = dir / part}), Contains("is writing this file"));
+    CHECK_THROWS_WITH(program.run({.report = dir / part}), Contains("is writing this file"));
+  }
+  CHECK(dir.files() == 0);
+}
+
+TEST_CASE("write: what is written appears only where the other results fit into the memory given for them") {
+  const TemporaryDirectory dir;
+  const auto rows = produce(5, [](auto i) { return fill(3, cast<double>(i)); });
+  const auto program =
+      compile(std::tuple(consume(write(rows, io::write_npy_rows(dir / "y.npy"))), consume(elements(rows))));
+  for (const RunOptions& options : some_configurations()) {
+    INFO(to_string(options));
+    Scalar<std::int64_t> items;
+    Vector<double> small(Index{7}), enough(Index{15});
+    CHECK_THROWS_AS(program.run_into(std::tie(items, small), options), ResourceError);
+    CHECK(dir.files() == 0);
+    program.run_into(std::tie(items, enough), options);
+    CHECK(dir.files() == 1);
+    std::filesystem::remove(dir / "y.npy");
+  }
+}
+
 TEST_CASE("write: an empty path is refused before anything is computed", "[once]") {
   const auto rows = produce(5, [](auto i) { return fill(3, std::int64_t{1} / i); });
   CHECK_THROWS_WITH(run(consume(write(rows, io::write_npy_rows("")))), Contains("the path is empty"));

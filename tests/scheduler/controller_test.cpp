@@ -346,6 +346,32 @@ TEST_CASE("chunks in flight never exceed the memory limit") {
   }
 }
 
+TEST_CASE("chunks of items of any size never exceed the memory limit, but for an item that does") {
+  for (Simulation simulation : set_ups()) {
+    simulation.device.compute = affine(200e3, 1);
+    simulation.device.bytes_per_work = 8;
+    simulation.config.memory_limit = 8 << 20;
+    const int64_t slot = slot_memory(simulation.config);
+    for (const int64_t giant : {slot / 8 - 1, slot / 8, slot / 4}) {
+      // Most are small; one of a hundred takes up to a slot, or two.
+      simulation.item_work = [=](int64_t item) {
+        const auto random = static_cast<int64_t>(static_cast<uint64_t>(item) * 0x9e3779b97f4a7c15 >> 40);
+        return random % 100 == 0 ? giant : 1 + random % 2000;
+      };
+      for (const Policy& policy : {Policy::adaptive(), Policy::paper(), Policy::fixed(1'000)}) {
+        simulation.policy = policy;
+        INFO(to_string(policy) << " lag " << simulation.lag << " giant " << giant);
+        int64_t alone = 0;
+        for (const Step& step : simulation.run(300)) {
+          if (step.size.items == 1) ++alone;
+          REQUIRE((step.size.bytes <= slot || step.size.items == 1));
+        }
+        if (8 * giant > slot) REQUIRE(alone > 0);
+      }
+    }
+  }
+}
+
 TEST_CASE("adaptive chunks stay below the longest allowed time") {
   for (Simulation simulation : set_ups()) {
     INFO("lag " << simulation.lag);

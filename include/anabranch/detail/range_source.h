@@ -28,8 +28,9 @@ class ANABRANCH_API ItemPacker {
 
   const ArrayInfo& info() const { return info_; }
   /// Adds the item, if it is the first or keeps the chunk within `limit`; says whether. Throws RunError if
-  /// it has not the declared shape, ItemTooBig if it is the first and too much for the memory.
-  bool add(const ArrayData& item, std::int64_t number, const Limit& limit);
+  /// it has not the declared shape, ItemTooBig if it is the first and too much for the memory, ProgramError if it is an
+  /// empty handle or lies in memory that is written.
+  bool add(const std::shared_ptr<ArrayData>& item, std::int64_t number, const Limit& limit);
   std::int64_t items() const;
   std::int64_t elements() const;
   std::int64_t bytes() const;
@@ -112,7 +113,7 @@ class RangeSource final : public SourceBase {
     advance_ = false;
     while (*at_ != std::ranges::end(range_)) {
       if (!item_) item_ = **at_;
-      if (!packer_.add(*item_->erased(), number_, limit)) break;
+      if (!packer_.add(item_->erased(), number_, limit)) break;
       item_.reset();
       ++number_;
       if (packer_.items() >= limit.items || packer_.bytes() >= limit.bytes ||

@@ -54,7 +54,7 @@ struct ToArrowOptions {
 /// Makes `out` a stream of record batches with a column for each array of an item: numbers (bool as bits) of Scalars, else
 /// large lists, inside each other for every dimension; a tuple as element is a struct with fields "0", "1", ... Each batch
 /// is what was computed as a chunk, and shares its memory, which counts against the memory bound until the batch is
-/// released.
+/// released. Within a bound the run waits for that, but not while another batch is asked for: then it is an error.
 ///
 /// The sequence is computed by a thread of its own, which begins when the first batch is asked for and is at most two
 /// batches ahead. What fails there get_next says: ENOMEM for a ResourceError, ECANCELED, EIO for an IoError, EINVAL for

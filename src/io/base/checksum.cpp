@@ -16,6 +16,12 @@ std::uint32_t crc32(std::uint32_t before, const void* bytes, std::int64_t count)
                            static_cast<std::uint64_t>(count));
 }
 
+std::uint32_t ogg_crc32(const void* bytes, std::int64_t count) {
+  // ISA-L's has its first and its last value inverted.
+  return ~::crc32_ieee(0xffff'ffff, static_cast<const unsigned char*>(bytes),
+                       static_cast<std::uint64_t>(count));
+}
+
 std::uint32_t crc32_of_both(std::uint32_t first, std::uint32_t second, std::int64_t second_bytes) {
   return static_cast<std::uint32_t>(::crc32_combine(first, second, second_bytes));
 }

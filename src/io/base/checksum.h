@@ -8,6 +8,8 @@ namespace anabranch::io::detail {
 
 /// The sum of bytes with this sum before them. 0 is the sum of nothing.
 std::uint32_t crc32(std::uint32_t before, const void* bytes, std::int64_t count);
+/// Of a page of an Ogg stream: the same polynomial, the highest bit first, from 0 on.
+std::uint32_t ogg_crc32(const void* bytes, std::int64_t count);
 /// The sum of two ranges one after the other, the second `second_bytes` long.
 std::uint32_t crc32_of_both(std::uint32_t first, std::uint32_t second, std::int64_t second_bytes);
 

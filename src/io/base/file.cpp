@@ -49,19 +49,6 @@ class MemoryFile final : public ReadFile {
   std::vector<unsigned char> bytes_;
 };
 
-/// Where a path leads: symbolic links are followed, also when the last one names a file that is not there.
-std::string followed(const std::string& path) {
-  std::filesystem::path at = path;
-  for (int links = 0; links < 40; ++links) {
-    std::error_code failed;
-    if (!std::filesystem::is_symlink(std::filesystem::symlink_status(at, failed))) return at.string();
-    const auto target = std::filesystem::read_symlink(at, failed);
-    if (failed) throw_os(path, "cannot follow the symbolic link", failed.value());
-    at = at.parent_path() / target;
-  }
-  throw_os(path, "cannot write", ELOOP);
-}
-
 /// A name for a file beside this one that this process has not used. One of the same number before may have, and have left
 /// the file.
 std::string unique_beside(const std::string& path) {
@@ -79,6 +66,18 @@ int open_retrying(const std::string& path, int flags, mode_t mode) {
 }
 
 }  // namespace
+
+std::string followed(const std::string& path) {
+  std::filesystem::path at = path;
+  for (int links = 0; links < 40; ++links) {
+    std::error_code failed;
+    if (!std::filesystem::is_symlink(std::filesystem::symlink_status(at, failed))) return at.string();
+    const auto target = std::filesystem::read_symlink(at, failed);
+    if (failed) throw_os(path, "cannot follow the symbolic link", failed.value());
+    at = at.parent_path() / target;
+  }
+  throw_os(path, "cannot write", ELOOP);
+}
 
 SystemCalls& system_calls() {
   static SystemCalls calls{
@@ -296,16 +295,19 @@ AtomicFile::Temporary::~Temporary() {
   if (!path.empty()) ::unlink(path.c_str());
 }
 
-AtomicFile::AtomicFile(const std::string& path) : path_(followed(path)) {
+AtomicFile::AtomicFile(const std::string& path) : path_(followed(path)), place_(path_) {
   if (path.empty()) throw IoError("cannot write: the path is empty");
   struct stat was{};
   const bool replaces = ::stat(path.c_str(), &was) == 0;
   if (replaces && !S_ISREG(was.st_mode))
     throw IoError(path + ": cannot write: it exists and is not a regular file");
-  folder_ = File::folder_of(path_);
+  // The process may go to another folder meanwhile.
+  std::error_code failed;
+  if (const auto absolute = std::filesystem::absolute(path_, failed); !failed) place_ = absolute.string();
+  folder_ = File::folder_of(place_);
   std::string name;
   do {
-    name = unique_beside(path_);
+    name = unique_beside(place_);
     // Until it has its permissions, only this user may open it.
     file_ = File::create(name, path_, replaces ? 0600 : 0666);
   } while (!file_);
@@ -328,7 +330,7 @@ void AtomicFile::complete() {
 }
 
 void AtomicFile::put_in_place() {
-  if (system_calls().rename(temporary_.path.c_str(), path_.c_str()) != 0)
+  if (system_calls().rename(temporary_.path.c_str(), place_.c_str()) != 0)
     throw_os(path_, "cannot put in place", errno);
   temporary_.path.clear();
   in_place_ = committed_ = true;
@@ -345,8 +347,8 @@ void AtomicFile::commit_for_now() {
   std::string other_name;
   int failed;
   do {
-    other_name = unique_beside(path_);
-    failed = system_calls().link(path_.c_str(), other_name.c_str()) == 0 ? 0 : errno;
+    other_name = unique_beside(place_);
+    failed = system_calls().link(place_.c_str(), other_name.c_str()) == 0 ? 0 : errno;
   } while (failed == EEXIST);
   if (failed == 0) {
     before_ = Before::kept;
@@ -359,9 +361,9 @@ void AtomicFile::commit_for_now() {
 
 void AtomicFile::undo() noexcept {
   if (!std::exchange(in_place_, false)) return;
-  if (before_ == Before::nothing) ::unlink(path_.c_str());
+  if (before_ == Before::nothing) ::unlink(place_.c_str());
   // Where it cannot get its name back it keeps the other one.
-  if (before_ == Before::kept && system_calls().rename(kept_.path.c_str(), path_.c_str()) != 0)
+  if (before_ == Before::kept && system_calls().rename(kept_.path.c_str(), place_.c_str()) != 0)
     kept_.path.clear();
 }
 

@@ -106,6 +106,9 @@ class BufferedWriter {
   std::int64_t used_ = 0;
 };
 
+/// Where a path leads: symbolic links are followed, also when the last one names a file that is not there.
+std::string followed(const std::string& path);
+
 /// An output file that appears whole or not at all: written beside its place under another name, renamed by
 /// `commit`, removed by the destructor otherwise. It is on the disk before it appears, and when `commit`
 /// returns its name is, too.
@@ -153,6 +156,7 @@ class AtomicFile {
   };
 
   std::string path_;
+  std::string place_;             ///< the same, from the root
   std::shared_ptr<File> folder_;  ///< null where we may not open it
   Temporary temporary_;
   std::shared_ptr<File> file_;

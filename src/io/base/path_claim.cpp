@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "io/base/file.h"
+
 namespace anabranch::io::detail {
 namespace {
 
@@ -21,10 +23,10 @@ Claims& claims() {
   return *all;
 }
 
-/// However it is spelled. Where the system does not tell, as it stands.
+/// However it is spelled, where an AtomicFile of this path will be. Where the system does not tell, as it stands.
 std::string canonical(const std::string& path) {
   std::error_code failed;
-  const std::filesystem::path absolute = std::filesystem::absolute(path, failed);
+  const std::filesystem::path absolute = std::filesystem::absolute(followed(path), failed);
   const std::filesystem::path all = std::filesystem::weakly_canonical(absolute, failed);
   return failed ? path : all.string();
 }
@@ -34,7 +36,7 @@ std::string canonical(const std::string& path) {
 PathClaim::PathClaim(const std::string& path) : path_(canonical(path)) {
   const std::lock_guard lock(claims().mutex);
   if (!claims().paths.insert(path_).second)
-    throw RunError(
+    throw PathTaken(
         fmt::format("{}: another sink or writer is writing this file; give each a file of its own", path));
 }
 

@@ -12,4 +12,12 @@ inline std::string shown(std::string_view text) {
   return out + (text.size() > 40 ? "..." : "");
 }
 
+/// The same, whole and in any script, without what terminals act on.
+inline std::string printable(std::string_view text) {
+  std::string out(text);
+  for (char& c : out)
+    if ((c >= 0 && c < ' ') || c == '\x7f') c = '?';
+  return out;
+}
+
 }  // namespace anabranch::io::detail

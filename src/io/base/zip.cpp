@@ -1,4 +1,5 @@
 #include "io/base/zip.h"
+#include "io/base/shown.h"
 
 #include <algorithm>
 #include <initializer_list>
@@ -41,7 +42,8 @@ struct Directory {
 };
 
 [[noreturn]] void fail(const ReadFile& file, const std::string& why) {
-  throw DataError(fmt::format("{}: not a usable zip file: {}", file.name(), why));
+  throw DataError(
+      fmt::format("{}: not a usable zip file: {}", file.name(), printable(why)));  // with names of members
 }
 
 /// The zip64 end record that a locator before the end record points to, which begins at `end`. Its numbers

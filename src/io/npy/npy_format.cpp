@@ -42,7 +42,7 @@ class HeaderParser {
         out.shape = tuple();
         shape = true;
       } else {
-        fail(fmt::format("unknown key '{}'", key));
+        fail(fmt::format("unknown key '{}'", shown(key)));
       }
       if (!accept(',') && peek() != '}') fail("',' or '}' expected");
     }

@@ -37,10 +37,13 @@ class NpzOutput {
   }
   void end(std::span<const std::int64_t> shape) {
     check(under_way_, "the end of no array");
-    std::int64_t elements = 1;
-    bool fits = true;
-    for (const std::int64_t extent : shape)
-      fits = fits && extent >= 0 && !__builtin_mul_overflow(elements, extent, &elements);
+    // As NumPy has it, no product of extents overflows, be the array without elements.
+    std::int64_t elements = 1, bytes = 16;
+    bool fits = shape.size() <= most_dimensions;
+    for (const std::int64_t extent : shape) {
+      fits = fits && extent >= 0 && !__builtin_mul_overflow(bytes, std::max<std::int64_t>(extent, 1), &bytes);
+      if (fits) elements *= extent;
+    }
     check(fits && elements == count_,
           fmt::format("{} elements for an array of the shape [{}]", count_, fmt::join(shape, ", ")));
     file_.guarded([&] { zip_.end(npy_header(npy_dtype(type_), shape)); });
@@ -57,7 +60,8 @@ class NpzOutput {
   std::int64_t complete() const { return complete_; }
 
  private:
-  static constexpr std::size_t most_name = 65'000;  // a zip file counts its bytes in 16 bits
+  static constexpr std::size_t most_dimensions = 32;  // of NumPy
+  static constexpr std::size_t most_name = 65'000;    // a zip file counts its bytes in 16 bits
 
   void check(bool holds, const std::string& otherwise) const {
     file_.check_open();

@@ -71,7 +71,7 @@ void parse(const TextBlock& block, const Rules& rules, ParsedEdges& out) {
     const std::int64_t from = in.index();
     const bool first = in.separated();
     const std::int64_t to = in.index();
-    const bool second = in.separated() || in.peek() == '\r' || in.peek() == '\n';
+    const bool second = in.separated() || in.is_at_end_of_line();
     if (from < 0 || to < 0 || !first || !second) return fail(rules.no_link(begin.rest_of_line()));
     for (const std::int64_t node : {from, to})
       if (std::string why = rules.wrong_node(node); !why.empty()) return fail(std::move(why));

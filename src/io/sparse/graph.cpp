@@ -50,12 +50,19 @@ namespace detail {
 
 namespace {
 
+/// Does it begin as a Matrix Market file, rightly or not quite? Its reader says what is wrong.
+bool has_banner(std::string_view start) {
+  const std::size_t word = start.find_first_not_of("% \t\r\n");
+  return word != std::string_view::npos &&
+         lower_case(std::string(start.substr(word))).starts_with("matrixmarket");
+}
+
 GraphFormat format_of(const ReadFile& file) {
-  char start[14] = {};
-  file.read(0, start, std::min<std::int64_t>(file.size(), sizeof start));
-  if (std::memcmp(start, "PK", 2) == 0) return GraphFormat::npz;
-  if (std::memcmp(start, "%%MatrixMarket", sizeof start) == 0) return GraphFormat::matrix_market;
+  std::string start(static_cast<std::size_t>(std::min<std::int64_t>(file.size(), 64)), '\0');
+  file.read(0, start.data(), std::ssize(start));
+  if (start.starts_with("PK")) return GraphFormat::npz;
   const std::string name = lower_case(file.name());
+  if (name.ends_with(".mtx") || has_banner(start)) return GraphFormat::matrix_market;
   if (name.ends_with(".i32")) return GraphFormat::edge_int32;
   if (name.ends_with(".i64")) return GraphFormat::edge_int64;
   return GraphFormat::edge_text;
@@ -211,8 +218,11 @@ InLinks turned_around(const std::shared_ptr<const ReadFile>& file, const GraphHe
                         header.entries, SortMemory(places.sorting));
   GraphOptions reading = options;
   reading.memory = places.sorting;
-  each_link<N, Kind::weighted>(
-      file, header, reading, [&](N from, N to, double weight) { sorter.add(Kind::entry(from, to, weight)); });
+  out.header.entries = 0;  // of a symmetric matrix it is known now
+  each_link<N, Kind::weighted>(file, header, reading, [&](N from, N to, double weight) {
+    ++out.header.entries;
+    sorter.add(Kind::entry(from, to, weight));
+  });
   double* const leaving = out.leaving.mutable_data();
   sorter.finish([&](std::span<const E> links) {
     for (const E& e : links) leaving[e.col] += Kind::weight(e);

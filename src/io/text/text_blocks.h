@@ -40,8 +40,13 @@ class LineParser {
   explicit LineParser(const TextBlock& block) : at_(block.text.data()), end_(at_ + block.text.size()) {}
 
   bool done() const { return at_ == end_; }
+  /// Carriage returns are blanks at the end of a line.
   void skip_space() {
-    while (*at_ == ' ' || *at_ == '\t' || *at_ == '\r') ++at_;
+    while (*at_ == ' ' || *at_ == '\t' || (*at_ == '\r' && (at_[1] == '\n' || at_[1] == '\r'))) ++at_;
+  }
+  bool is_at_end_of_line() const {
+    LineParser ahead = *this;
+    return ahead.end_of_line();
   }
   bool end_of_line() {
     skip_space();

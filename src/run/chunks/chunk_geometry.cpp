@@ -136,14 +136,17 @@ void ChunkGeometry::make_offsets(const plan::OffsetsStep& step) {
   for (std::int64_t item = 0; item < items && !summed; ++item) {
     out.own[static_cast<std::size_t>(item)] = total;
     std::int64_t size = 1;
+    bool overflows = false;
     for (const PlanExtent& e : descriptor.extents) {
       const std::int64_t extent = dim(e, item);
       if (extent < 0)
         ir::raise(descriptor.what, ir::negative_extent(extent), descriptor.place, number_of(item));
-      if (__builtin_mul_overflow(size, extent, &size))
-        ir::raise(descriptor.what, ir::too_many_elements(shape_of(descriptor, item)), descriptor.place,
-                  number_of(item));
+      // One that is 0 may follow.
+      overflows = (__builtin_mul_overflow(size, extent, &size) || overflows) && extent != 0;
     }
+    if (overflows)
+      ir::raise(descriptor.what, ir::too_many_elements(shape_of(descriptor, item)), descriptor.place,
+                number_of(item));
     if (__builtin_add_overflow(total, size, &total) || total > INT64_MAX / 64)
       ir::raise(descriptor.what, "the size of a chunk overflows", descriptor.place, number_of(item));
   }

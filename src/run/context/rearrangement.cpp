@@ -18,9 +18,13 @@ namespace {
 rearrange::Resources resources_of(RunContext& context, const ir::Node& node) {
   rearrange::Resources resources;
   resources.threads = context.executor.concurrency();
-  resources.parallel_for = [&context](std::int64_t n, const std::function<void(std::int64_t)>& f) {
+  resources.check_stop = [&context] {
+    if (context.options.stop.stop_requested()) ir::raise_cancelled();
+  };
+  resources.parallel_for = [&context, check_stop = resources.check_stop](
+                               std::int64_t n, const std::function<void(std::int64_t)>& f) {
     context.executor.parallel_for(n, [&](std::int64_t i) {
-      if (context.options.stop.stop_requested()) ir::raise_cancelled();
+      check_stop();
       f(i);
     });
   };

@@ -17,6 +17,8 @@ namespace {
 struct Bytes {
   std::uintptr_t begin = 0, end = 0;
   bool meets(const Bytes& other) const { return std::max(begin, other.begin) < std::min(end, other.end); }
+  const void* at() const { return reinterpret_cast<const void*>(begin); }
+  std::int64_t size() const { return static_cast<std::int64_t>(end - begin); }
 };
 Bytes bytes_at(const void* begin, std::int64_t elements, std::size_t width) {
   const auto at = reinterpret_cast<std::uintptr_t>(begin);
@@ -82,16 +84,21 @@ void check_given_memory(std::span<const HostArray> into, std::span<const HostArr
   }
 }
 
-void check_not_read(std::span<const HostArray> into, const std::vector<SourceChunk>& chunks,
+std::vector<WrittenMemory> written_memory(std::span<const HostArray> into) {
+  std::vector<WrittenMemory> written;
+  for (std::size_t r = 0; r < into.size(); ++r)
+    for (const Bytes& component : places_of(*into[r], true))
+      written.push_back({component.at(), component.size(), r});
+  return written;
+}
+
+void check_not_read(std::span<const WrittenMemory> written, const std::vector<SourceChunk>& chunks,
                     const std::vector<std::vector<ArrayInfo>>& infos) {
+  if (written.empty()) return;
   for (std::size_t b = 0; b < chunks.size(); ++b)
-    for (std::size_t a = 0; a < chunks[b].arrays.size(); ++a) {
-      const std::vector<Bytes> read = places_of(chunks[b].arrays[a], infos[b][a], chunks[b].items);
-      for (std::size_t r = 0; r < into.size(); ++r)
-        if (meet(read, places_of(*into[r], true)))
-          throw ProgramError(
-              fmt::format("run_into: the memory for result {} is that of items which a source gives", r));
-    }
+    for (std::size_t a = 0; a < chunks[b].arrays.size(); ++a)
+      for (const Bytes& read : places_of(chunks[b].arrays[a], infos[b][a], chunks[b].items))
+        refuse_written(written, read.at(), read.size());
 }
 
 void check_capacity(const detail::ArrayData& into, std::int64_t elements, const ir::Node& result, bool more) {

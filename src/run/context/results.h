@@ -17,9 +17,12 @@ using HostArray = std::shared_ptr<detail::ArrayData>;
 /// the memory of another result. `into`: empty, or one array for each result.
 void check_given_memory(std::span<const HostArray> into, std::span<const HostArray> inputs);
 
-/// Throws ProgramError where the items that a source gives are in the memory that is to be written. `infos` describe
+/// All memory of `into`.
+std::vector<WrittenMemory> written_memory(std::span<const HostArray> into);
+
+/// Throws ProgramError where the items that a source gives are in memory that is to be written. `infos` describe
 /// the arrays of each chunk.
-void check_not_read(std::span<const HostArray> into, const std::vector<SourceChunk>& chunks,
+void check_not_read(std::span<const WrittenMemory> written, const std::vector<SourceChunk>& chunks,
                     const std::vector<std::vector<ArrayInfo>>& infos);
 
 /// Throws ResourceError unless the memory of `into` holds so many elements of this result. `more`: there may

@@ -1,5 +1,9 @@
 #include "run/context/stage_output.h"
 
+#include <algorithm>
+
+#include <fmt/format.h>
+
 namespace anabranch::runtime {
 
 std::int64_t width_of(const ir::ArrayType& type) {
@@ -37,12 +41,49 @@ void StageOutput::copy_part(const std::vector<const void*>& components, std::int
   }
 }
 
+void AppendedLater::add(std::int64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  bytes_.insert(bytes);
+}
+void AppendedLater::remove(std::int64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  bytes_.erase(bytes_.find(bytes));
+}
+std::int64_t AppendedLater::most() const {
+  const std::lock_guard lock(mutex_);
+  return bytes_.empty() ? 0 : *bytes_.rbegin();
+}
+
+/// In its turn it may be there twice for a moment, and be joined: what that takes is left, else nothing could be written in
+/// order to have more.
 std::vector<void*> HeldResults::room(int result, std::int64_t elements) {
   rooms_.resize(stage_.results.size());
   auto& room = rooms_[static_cast<std::size_t>(result)];
   room.clear();
-  room = take_room(context_, array_of(static_cast<std::size_t>(result)).type, elements);
+  const ir::ArrayType& type = array_of(static_cast<std::size_t>(result)).type;
+  room = take_room(context_, type, elements);
+  const std::int64_t later =
+      later_ == nullptr || !asks_ ? 0 : std::max(later_->most(), bytes_to_append_(result, elements));
+  if (later > 0 && context_.budget.available() < later) {
+    room.clear();
+    throw scheduler::BudgetExceeded(
+        fmt::format("results of {} bytes could not be appended in their turn", elements * width_of(type)),
+        "results", later, 0, 0);
+  }
   return addresses_of(room);
+}
+
+std::int64_t HeldResults::bytes_of(const PartShape& shape) const {
+  std::int64_t bytes = 0;
+  for (std::size_t r = 0; r < shape.results.size(); ++r)
+    bytes += bytes_to_append_(static_cast<int>(r), shape.results[r].elements);
+  return bytes;
+}
+
+void HeldResults::keep(PartResults&& part) {
+  parts_.push_back(std::move(part));
+  if (later_ == nullptr) return;
+  later_->add(parts_.back().later = bytes_of(parts_.back().shape));
 }
 
 void HeldResults::commit(PartShape shape) {
@@ -54,12 +95,12 @@ void HeldResults::commit(PartShape shape) {
   }
   part.owned = std::move(rooms_);
   rooms_.clear();
-  parts_.push_back(std::move(part));
+  keep(std::move(part));
 }
 
 void HeldResults::append(PartResults&& part) {
   if (part.owned.empty()) return StageOutput::append(std::move(part));
-  parts_.push_back(std::move(part));
+  keep(std::move(part));
 }
 
 void HeldResults::move_to(StageOutput& sink) {
@@ -67,6 +108,7 @@ void HeldResults::move_to(StageOutput& sink) {
   try {
     for (; moved < parts_.size(); ++moved) {
       sink.append(std::move(parts_[moved]));
+      if (later_ != nullptr) later_->remove(parts_[moved].later);
       parts_[moved] = {};  // gives back its memory before the next one takes some
     }
   } catch (...) {
@@ -77,6 +119,8 @@ void HeldResults::move_to(StageOutput& sink) {
 }
 
 void HeldResults::clear() {
+  for (const PartResults& part : parts_)
+    if (later_ != nullptr) later_->remove(part.later);
   rooms_.clear();
   parts_.clear();
 }

@@ -1,6 +1,10 @@
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <mutex>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "plan/plan.h"
@@ -31,6 +35,7 @@ struct PartResults {
   std::vector<std::vector<const void*>> components;  ///< per result of the stage
   /// Memory of the components, counted, where it belongs to them; else empty.
   std::vector<std::vector<std::shared_ptr<void>>> owned;
+  std::int64_t later = 0;  ///< bytes that appending it takes, where it waits for its turn
 };
 
 /// Counted memory of its own for so many elements, one piece per component. Throws BudgetExceeded.
@@ -68,20 +73,47 @@ class StageOutput {
   const plan::StagePlan& stage_;
 };
 
+/// What parts that wait for their turn, in several HeldResults, take when it comes. Thread-safe.
+class AppendedLater {
+ public:
+  void add(std::int64_t bytes);
+  void remove(std::int64_t bytes);
+  /// The most that one of them takes.
+  std::int64_t most() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::multiset<std::int64_t> bytes_;
+};
+
 /// Keeps parts in memory of its own until their turn comes.
 class HeldResults final : public StageOutput {
  public:
-  using StageOutput::StageOutput;
+  /// What appending so many elements of a result takes.
+  using BytesToAppend = std::function<std::int64_t(int result, std::int64_t elements)>;
+  /// Without `later` nobody asks what appending them takes.
+  HeldResults(RunContext& context, const plan::StagePlan& stage, BytesToAppend bytes_to_append = {},
+              AppendedLater* later = nullptr)
+      : StageOutput(context, stage), bytes_to_append_(std::move(bytes_to_append)), later_(later) {}
+  ~HeldResults() override { clear(); }
   std::vector<void*> room(int result, std::int64_t elements) override;
   void forget_room() override { rooms_.clear(); }
   void commit(PartShape shape) override;
   void append(PartResults&& part) override;
   bool empty() const { return parts_.empty(); }
+  /// Whether `room` asks for what appending takes, too.
+  void ask(bool asks) { asks_ = asks; }
   /// Hands over all that is held; where the sink has no memory for a part, that one and those behind it stay.
   void move_to(StageOutput& sink);
   void clear();
 
  private:
+  std::int64_t bytes_of(const PartShape& shape) const;
+  void keep(PartResults&& part);
+
+  const BytesToAppend bytes_to_append_;
+  AppendedLater* const later_;
+  bool asks_ = true;
   std::vector<std::vector<std::shared_ptr<void>>> rooms_;  ///< per result, not committed
   std::vector<PartResults> parts_;
 };

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "ir/run_error.h"
+#include "run/context/results.h"
 #include "scheduler/pipeline.h"
 
 namespace anabranch::runtime {
@@ -22,7 +23,8 @@ StageInput::StageInput(RunContext& context, const plan::StagePlan& stage, Global
     : context_(context),
       stage_(stage),
       global_(global),
-      policy_(scheduler::parse_policy(context.options.scheduler)) {
+      policy_(scheduler::parse_policy(context.options.scheduler)),
+      written_(written_memory(context.into)) {
   for (std::size_t s = 0; s < stage.sources.size(); ++s) open(s, streams, open_fed);
   for (const auto& source : opened_) infos_.push_back(source->info().arrays);
   zipped_ = std::make_unique<ZippedSources>(opened_, most_items());
@@ -102,7 +104,11 @@ std::int64_t StageInput::bytes_of_views() const {
 
 Limit StageInput::limit_of(const scheduler::Target& target) const {
   const std::int64_t left = context_.budget.available() - zipped_->kept_bytes();
-  return {target.items, std::max<std::int64_t>(1, std::min(target.bytes, left)), target.work, left};
+  return {.items = target.items,
+          .bytes = std::max<std::int64_t>(1, std::min(target.bytes, left)),
+          .work = target.work,
+          .memory = left,
+          .written = written_};
 }
 
 /// What is printed comes in the order of the stream.
@@ -133,6 +139,7 @@ bool StageInput::read(const scheduler::Target& target, std::vector<SourceChunk>&
   }
   const bool more = zipped_->next(limit, chunks);
   has_read_ = true;
+  if (more) check_not_read(written_, chunks, infos_);
   return more;
 }
 

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "ir/cancelled.h"
@@ -18,12 +20,18 @@ namespace anabranch::runtime {
 
 /// Has `f` read the next items, or split them off. Where there is no memory for them they wait until they are the only ones in
 /// flight, `alone`; then memory that lies idle is given back, and it is tried again as long as `others`, where there are any, may
-/// give some back.
+/// give some back, or, as `waits` tells, whoever has been given results.
 template <class F>
-auto with_room(const RunContext& context, bool alone, F&& f, Streams* others = nullptr) {
+auto with_room(const RunContext& context, bool alone, F&& f, Streams* others = nullptr,
+               const std::function<bool()>& waits = {}) {
   std::int64_t given_back = 0;
+  bool may_come = waits != nullptr;
   const auto is_over = [&](bool again) {
-    return alone && again && (others == nullptr || !others->wait_for_memory(given_back));
+    if (!alone || !again || (others != nullptr && others->wait_for_memory(given_back))) return false;
+    if (!may_come) return true;
+    may_come = waits();  // what came back before is seen the next time
+    if (may_come) std::this_thread::sleep_for(std::chrono::microseconds(500));
+    return false;
   };
   for (bool again = false;; again = true) {
     if (context.options.stop.stop_requested()) ir::raise_cancelled();
@@ -63,6 +71,8 @@ class StageInput {
   /// Values of the uniforms of the stage's group.
   const std::vector<std::int64_t>& uniforms() const { return uniforms_; }
   const scheduler::Policy& policy() const { return policy_; }
+  /// Memory of the caller that the run writes, where no item may lie.
+  const std::vector<WrittenMemory>& written() const { return written_; }
 
   /// For a back end that computes the stage with so many chunks in flight.
   StageWork work(int slots);
@@ -108,6 +118,7 @@ class StageInput {
   std::int64_t element_bytes_ = 0;  ///< of the items, per element of work
   scheduler::Reservation resident_;
   scheduler::Policy policy_;
+  std::vector<WrittenMemory> written_;
   bool has_read_ = false;
 };
 

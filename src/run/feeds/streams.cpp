@@ -44,10 +44,12 @@ class OneReader final : public SourceBase {
   const SourceInfo& info() const override { return source_->info(); }
   bool next(const Limit& limit, SourceChunk& chunk) override {
     const StoppedToo limits(limit, stop_);
+    pass_.reads();
     return source_->next(limits.limit(), chunk);
   }
   std::unique_ptr<SourcePiece> split(const Limit& limit) override {
     const StoppedToo limits(limit, stop_);
+    pass_.reads();
     return source_->split(limits.limit());
   }
   std::int64_t resident_bytes() const override { return source_->resident_bytes(); }
@@ -167,6 +169,7 @@ class SharedStream {
     lock.unlock();
     try {
       const StoppedToo limits(limit, pass_.stop_);
+      reading_.reads();
       if (SourceChunk chunk; !read_ && source_->next(limits.limit(), chunk)) read_ = std::move(chunk);
       there = read_.has_value();
       if (there && read_->bytes > 0)

@@ -57,6 +57,7 @@ void Residence::bring_home() {
 }
 
 std::shared_ptr<ArrayData> with_residence(const std::shared_ptr<ArrayData>& array) {
+  if (!array) throw ProgramError("DeviceArray: an empty handle was given");
   auto out = std::make_shared<ArrayData>(*array);
   out->residence = std::make_shared<Residence>(*array);
   return out;

@@ -91,6 +91,11 @@ class FoldSink : public Sink {
     return when_others_gave_back(context_, beside_,
                                  [&] { return functions_[function](arguments, ir::no_item); });
   }
+  /// Counted, as what functions give is.
+  std::shared_ptr<void> take_memory(std::int64_t bytes) const {
+    return when_others_gave_back(context_, beside_,
+                                 [&] { return context_.take_counted("items that are joined", bytes); });
+  }
   HostArray joined(const HostArray& left, const HostArray& right) const { return apply(1, {left, right})[0]; }
   /// What `consume` gives: nobody else has it.
   HostArray own(const HostArray& result) {
@@ -115,12 +120,13 @@ class FoldSink : public Sink {
   const HostArray seed_;
 
  private:
-  /// Of small items some together, of large ones a tree on each level and the one that is made of two.
+  /// Of small items some together, of large ones a tree on each level, one that is joined to it and what they make.
   std::int64_t bytes_to_join(std::int64_t elements) const {
     constexpr std::int64_t of_small_items = 1 << 14;  // with what a run has of its own
-    const std::int64_t item = std::min<std::int64_t>(elements, elements_of_item_);
+    // Before the first large one it may be all of them.
+    const std::int64_t known = elements_of_item_, item = known == 0 ? elements : std::min(elements, known);
     const int levels = item == 0 ? 0 : std::bit_width(static_cast<std::uint64_t>(elements / item));
-    return std::max(4 * std::min(elements, least_joined), (1 + levels) * item) * width_of(type_) +
+    return std::max(4 * std::min(elements, least_joined), (2 + levels) * item) * width_of(type_) +
            of_small_items;
   }
 
@@ -180,14 +186,16 @@ class FoldSeqSink final : public FoldSink {
       const std::int64_t of_item = elements_ / std::max<std::int64_t>(std::ssize(begins_), 1) + 1;
       return std::min(items(), std::max<std::int64_t>(elements / of_item, 2));
     }
-    /// The next one, as an array of its own.
-    HostArray take() {
+    /// The next one, as an array of its own, in memory that `memory` gives.
+    template <class Memory>
+    HostArray take(Memory&& memory) {
       const std::int64_t i = at_++;
-      std::vector<std::int64_t> extents;
-      for (const auto& each : extents_) extents.push_back(each[static_cast<std::size_t>(i)]);
-      HostArray array = detail::allocate_array(type_->scalars, extents);
+      auto array = std::make_shared<detail::ArrayData>();
+      array->scalars = type_->scalars;
+      for (const auto& each : extents_) array->extents.push_back(each[static_cast<std::size_t>(i)]);
       for (std::size_t c = 0; c < components_.size(); ++c) {
         const auto width = static_cast<std::int64_t>(size_of(type_->scalars[c]));
+        array->buffers.push_back(memory(array->size() * width));
         std::copy_n(
             static_cast<const std::byte*>(components_[c]) + begins_[static_cast<std::size_t>(i)] * width,
             array->size() * width, static_cast<std::byte*>(array->buffers[c].get()));
@@ -286,9 +294,10 @@ class FoldSeqSink final : public FoldSink {
     if (level == pending_.size()) pending_.emplace_back();
     std::optional<HostArray>& pending = pending_[level];
     std::optional<HostArray> next;
+    const auto take_one = [&] { return view.take([&](std::int64_t bytes) { return take_memory(bytes); }); };
     const auto take = [&] {
       --items;
-      return view.take();
+      return take_one();
     };
     if (pending) {
       next = joined(*pending, first ? *first : take());
@@ -302,7 +311,7 @@ class FoldSeqSink final : public FoldSink {
     const std::int64_t pairs = items / 2;
     std::vector<HostArray> above;
     if (pairs > 0) above = apply(0, view.arguments(2 * pairs));
-    if (items % 2 == 1) pending = view.take();
+    if (items % 2 == 1) pending = take_one();
     return pairs > 0 ? ItemView(type_, std::move(above), pairs) : ItemView(type_, {}, {}, 0);
   }
 

@@ -57,6 +57,11 @@ class Sink {
   /// Instead of `room`: the next part lies here until it is committed, one address per component. `owned`: as long as
   /// somebody keeps it. Whether the sink takes it as it is.
   virtual bool take(const std::vector<std::shared_ptr<void>>&, bool /*owned*/) { return false; }
+  /// Does it take such parts as they are?
+  virtual bool takes_parts() const { return false; }
+  /// SinkInfo::keeps and SinkPass::waits_for_memory of what is written.
+  virtual bool keeps() const { return false; }
+  virtual bool waits_for_memory() const { return false; }
   /// The room that was given last holds these items: how many elements, and where the sink asks for them the
   /// extents (sinks.h, needs_extents). What is written outside of the library is written here.
   virtual void commit(std::int64_t items, const PartShape::Result& part) = 0;

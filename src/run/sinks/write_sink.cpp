@@ -16,6 +16,7 @@ class WrittenItems {
  public:
   WrittenItems(RunContext& context, const ir::Ref& consume, SinkStart start)
       : start_(std::move(start)),
+        keeps_(ir::SinkTerm(ir::Consume(consume).sink()).sink()->info().keeps),
         pass_(context.sinks->begin(ir::SinkTerm(ir::Consume(consume).sink()).sink(), start_,
                                    ir::Consume(consume).sink()->place())),
         resident_(context.budget.reserve("sinks", pass_.resident_bytes())) {
@@ -32,6 +33,8 @@ class WrittenItems {
     if (array + 1 == chunk_.arrays.size()) write(items);
   }
   std::int64_t items() const { return chunk_.first; }
+  bool keeps() const { return keeps_; }
+  bool waits_for_memory() const { return pass_.waits_for_memory(); }
 
  private:
   void write(std::int64_t items) {
@@ -42,6 +45,7 @@ class WrittenItems {
   }
 
   SinkStart start_;
+  const bool keeps_;
   SinkPass& pass_;
   scheduler::Reservation resident_;
   SinkChunk chunk_;
@@ -64,6 +68,9 @@ class WriteSink final : public Sink {
     keeps_ = owned;
     return true;
   }
+  bool takes_parts() const override { return true; }
+  bool keeps() const override { return written_->keeps(); }
+  bool waits_for_memory() const override { return written_->waits_for_memory(); }
   void commit(std::int64_t items, const PartShape::Result& part) override {
     elements_ += part.elements;
     written_->add(number_, items, part, std::exchange(memory_, {}), std::exchange(keeps_, true));

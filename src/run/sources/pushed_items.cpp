@@ -41,7 +41,7 @@ void PushedItems::push(std::span<const std::shared_ptr<detail::ArrayData>> item,
     throw ItemTooBig(fmt::format("push ({}): item {} takes {} bytes of memory, and {} are left",
                                  to_string(at_), number_, more, memory),
                      more);
-  for (std::size_t a = 0; a < packers_.size(); ++a) packers_[a]->add(*item[a], number_, Limit{});
+  for (std::size_t a = 0; a < packers_.size(); ++a) packers_[a]->add(item[a], number_, Limit{});
   ++number_;
 }
 

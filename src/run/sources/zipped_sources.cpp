@@ -287,7 +287,8 @@ ZippedSources::SplitOff ZippedSources::split_off_until(std::size_t s, std::int64
   while (there.items < items && (there.items == 0 || there.bytes < limit.bytes)) {
     const Limit left{.items = items - there.items,
                      .bytes = std::max<std::int64_t>(1, limit.bytes - there.bytes),
-                     .memory = limit.memory};
+                     .memory = limit.memory,
+                     .written = limit.written};
     if (!split_off_or_end(s, left)) break;
     there = size_of(split_off_[s]);
   }
@@ -309,7 +310,9 @@ std::unique_ptr<ZippedPiece> ZippedSources::split(const Limit& limit) {
   // What has been split off of one source stays where another one fails: then this is called again.
   Limit mine = limit;
   mine.items = std::min(limit.items, most_ - items_before_);
-  Limit of_others{.bytes = limit.bytes > INT64_MAX / 2 ? INT64_MAX : 2 * limit.bytes, .memory = limit.memory};
+  Limit of_others{.bytes = limit.bytes > INT64_MAX / 2 ? INT64_MAX : 2 * limit.bytes,
+                  .memory = limit.memory,
+                  .written = limit.written};
   if (const auto count = static_cast<std::int64_t>(sources_.size()); count > 1) {
     // Half of the memory is left for what is computed of them.
     const std::int64_t share = std::max<std::int64_t>(1, limit.memory / (2 * count));

@@ -1,6 +1,8 @@
 #include "run/stages/stage.h"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "ir/cancelled.h"
@@ -35,6 +37,8 @@ StageRun::StageRun(RunContext& context, RunBackend& backend, int number, GlobalV
 /// than is gained.
 bool StageRun::runs_in_pieces() const {
   if (!traits_.side_by_side || results_.bodies_print() || streams_.members() > 1) return false;
+  // In pieces results lie in memory that is used again: what kept them would have to copy them.
+  if (results_.keeps() && !context_.budget.unlimited()) return false;
   const bool appends = !results_.known_places() || results_.writes() || results_.runs_bodies();
   return input_.in_pieces() || (input_.gains_in_pieces() && !appends);
 }
@@ -98,7 +102,10 @@ scheduler::PipelineResult StageRun::run_pieces() {
 
 scheduler::PipelineResult StageRun::run_chunks() {
   for (int s = 0; s < options_.max_ring; ++s)
-    slots_.push_back(std::make_unique<Slot>(context_, input_.stage()));
+    slots_.push_back(std::make_unique<Slot>(
+        context_, input_.stage(),
+        [this](int result, std::int64_t elements) { return results_.bytes_to_append(result, elements); },
+        later_));
   const scheduler::ChunkPhases phases = this->phases();
   const int slots_used = scheduler::ring_slots(context_.executor, phases, options_);
   bound_chunks(slots_used);
@@ -146,10 +153,10 @@ std::optional<scheduler::ChunkSize> StageRun::read(Slot& slot, const scheduler::
     pending_ = std::exchange(slot.chunks, {});
     throw scheduler::ChunkTooBig("a chunk waits for memory", scheduler::ChunkSize{1, size.work, size.bytes});
   }
-  slot.reservation =
-      reservation
-          ? std::move(*reservation)
-          : with_room(context_, true, [&] { return context_.reserve("chunks", size.bytes); }, &streams_);
+  slot.reservation = reservation ? std::move(*reservation)
+                                 : with_room(
+                                       context_, true, [&] { return context_.reserve("chunks", size.bytes); },
+                                       &streams_, [this] { return results_.waits_for_memory(); });
   ++in_flight_;
   streams_.holds_chunk();
   return size;
@@ -157,9 +164,9 @@ std::optional<scheduler::ChunkSize> StageRun::read(Slot& slot, const scheduler::
 
 bool StageRun::read_source(Slot& slot, const scheduler::Target& target) {
   const bool alone = in_flight_ == 0;
-  if (!with_room(context_, alone, [&] { return input_.read(target, slot.chunks); }, &streams_)) return false;
-  if (!context_.into.empty()) check_not_read(context_.into, slot.chunks, input_.infos());
-  return true;
+  return with_room(
+      context_, alone, [&] { return input_.read(target, slot.chunks); }, &streams_,
+      [this] { return results_.waits_for_memory(); });
 }
 
 // ---- Computing
@@ -186,10 +193,16 @@ scheduler::Computed StageRun::compute(int number) {
 }
 
 void StageRun::compute_in_halves(int number, std::int64_t begin, std::int64_t end) {
-  if (end - begin <= 1) std::rethrow_exception(refusal_);
   Slot& slot = *slots_[static_cast<std::size_t>(number)];
   StageOutput& results =
       traits_.completes_at_once && !holds_results() ? static_cast<StageOutput&>(results_) : slot.parts;
+  if (end - begin <= 1) {
+    if (!fits_after_waiting(number, input_.part_of(slot.chunks, begin, end), results))
+      std::rethrow_exception(refusal_);
+    const PassStreams::Turn turn = streams_.turn();
+    computing_->complete(number, results);
+    return;
+  }
   const std::int64_t middle = begin + (end - begin) / 2;
   for (const auto& [from, to] : {std::pair(begin, middle), std::pair(middle, end)}) {
     bool fit = fits(number, input_.part_of(slot.chunks, from, to), results);
@@ -204,6 +217,26 @@ void StageRun::compute_in_halves(int number, std::int64_t begin, std::int64_t en
       compute_in_halves(number, from, to);
     }
   }
+}
+
+/// One item that does not fit, as long as whoever has been given results has memory to give back; at last without asking
+/// what appending it takes, since nothing is gained by asking.
+bool StageRun::fits_after_waiting(int number, const std::vector<SourceChunk>& chunks, StageOutput& results) {
+  auto pause = std::chrono::microseconds(100);
+  for (bool more = results_.keeps(); more;) {
+    if (context_.options.stop.stop_requested()) ir::raise_cancelled();
+    make_room(number);
+    more = results_.waits_for_memory();  // what comes back after this is seen the next time
+    if (fits(number, chunks, results)) return true;
+    if (more) std::this_thread::sleep_for(pause);
+    pause = std::min(2 * pause, std::chrono::microseconds(3200));
+  }
+  if (!holds_results()) return false;
+  HeldResults& parts = slots_[static_cast<std::size_t>(number)]->parts;
+  parts.ask(false);
+  const bool fit = fits(number, chunks, results);
+  parts.ask(true);
+  return fit;
 }
 
 /// Of the back end's memory, and of results that wait to be written, which may have been just now.

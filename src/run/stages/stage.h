@@ -31,7 +31,9 @@ class StageRun {
 
  private:
   struct Slot {
-    Slot(RunContext& context, const plan::StagePlan& stage) : parts(context, stage) {}
+    Slot(RunContext& context, const plan::StagePlan& stage, HeldResults::BytesToAppend bytes_to_append,
+         AppendedLater& later)
+        : parts(context, stage, std::move(bytes_to_append), &later) {}
     std::vector<SourceChunk> chunks;
     scheduler::Reservation reservation;
     bool enqueued = false;   ///< as a whole: its results are still to be taken
@@ -52,6 +54,7 @@ class StageRun {
   scheduler::Computed compute(int number);
   void compute_in_halves(int number, std::int64_t begin, std::int64_t end);
   void make_room(int number);
+  bool fits_after_waiting(int number, const std::vector<SourceChunk>& chunks, StageOutput& results);
   bool fits(int number, const std::vector<SourceChunk>& chunks, StageOutput& results);
   /// Writing takes long: it is done beside computing, of what has been computed.
   bool holds_results() const { return traits_.completes_at_once && results_.writes(); }
@@ -70,6 +73,7 @@ class StageRun {
   /// Items are read in pieces, or taken where they lie, and computed by who took them (StagePieces); else chunk by chunk.
   const bool in_pieces_;
   scheduler::PipelineOptions options_;
+  AppendedLater later_;  ///< of all slots
   std::vector<std::unique_ptr<Slot>> slots_;
   std::unique_ptr<StageBackend> computing_;
   std::vector<SourceChunk> pending_;  ///< read, but waiting for memory

@@ -78,7 +78,7 @@ scheduler::ChunkSize StagePieces::read(Slot& slot) {
   slot.parts = slot.piece->read();
   scheduler::ChunkSize size{slot.piece->items(), 0, 0};
   for (const std::vector<SourceChunk>& part : slot.parts) {
-    if (!context_.into.empty()) check_not_read(context_.into, part, input_.infos());
+    check_not_read(input_.written(), part, input_.infos());
     const scheduler::ChunkSize of_part = chunk_size_of(part);
     size.work += of_part.work;
     size.bytes += of_part.bytes;

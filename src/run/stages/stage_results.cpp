@@ -104,6 +104,21 @@ bool StageResults::bodies_print() const {
   return false;
 }
 
+std::int64_t StageResults::bytes_to_append(int result, std::int64_t elements) const {
+  const auto r = static_cast<std::size_t>(result);
+  if (!sinks_[r]) return 0;
+  const bool copies = !sinks_[r]->takes_parts() && (of_one_item_[r] < 0 || sinks_[r]->place(0, 0).empty());
+  return (copies ? elements * width_of(array_of(r).type) : 0) + sinks_[r]->bytes_to_commit(elements);
+}
+
+bool StageResults::keeps() const {
+  return std::any_of(sinks_.begin(), sinks_.end(), [](const auto& sink) { return sink && sink->keeps(); });
+}
+bool StageResults::waits_for_memory() const {
+  return std::any_of(sinks_.begin(), sinks_.end(),
+                     [](const auto& sink) { return sink && sink->waits_for_memory(); });
+}
+
 std::vector<void*> StageResults::room(int result, std::int64_t elements) {
   return sinks_[static_cast<std::size_t>(result)]->room(elements);
 }

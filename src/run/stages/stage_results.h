@@ -32,6 +32,11 @@ class StageResults final : public StageOutput {
     const auto& sink = sinks_[static_cast<std::size_t>(result)];
     return sink ? sink->bytes_to_commit(elements) : 0;
   }
+  /// Memory that `append` takes for so many elements of a result: its copy, where it is copied, and what committing takes.
+  std::int64_t bytes_to_append(int result, std::int64_t elements) const;
+  /// Whether what is written keeps memory, of which some is with somebody who is going to give it back.
+  bool keeps() const;
+  bool waits_for_memory() const;
   /// Whether their sizes are known before the first chunk.
   bool known_sizes() const { return known_sizes_; }
   /// Whether it is known of all of them where those of an item lie among those of the others.
