@@ -93,16 +93,19 @@ inline Status check_rank(const ItemOffsets& what) {
   return what.rank >= 0 && what.rank <= most_extents ? done : not_compiled;
 }
 
-/// Elements of an item, or too_many_elements. An overflow counts even where a later extent is 0.
+/// Elements of an item, or too_many_elements: where an extent is negative, or the product overflows and none is 0.
 ANABRANCH_BOTH inline std::int64_t item_size(const ItemOffsets& what, std::int64_t item) {
   std::int64_t size = 1;
+  bool is_none = false;
   for (std::int32_t k = 0; k < most_extents; ++k) {  // a fixed number: a GPU keeps the extents in registers
     if (k >= what.rank) break;
     const ItemOffsets::Extent& extent = what.extents[k];
     const std::int64_t x = extent.of_item ? extent.of_item[item] : extent.value;
-    if (x < 0 || (x > 0 && size > INT64_MAX / x)) return too_many_elements;
-    size *= x;
+    if (x < 0) return too_many_elements;
+    is_none = is_none || x == 0;
+    size = x > 0 && size > INT64_MAX / x ? INT64_MAX : size * x;
   }
+  if (is_none) return 0;
   return size < too_many_elements ? size : too_many_elements;
 }
 

@@ -418,8 +418,7 @@ TEST_CASE("pagerank: files that are no graphs are refused, with place and reason
   refused("a.txt", "0 1\r1 2\r2 0\n", {":1: ", "FROM TO"});
   // By its name, or its first words, a Matrix Market file.
   const std::string market = " matrix coordinate pattern general\n3 3 2\n1 2\n2 3\n";
-  for (const std::string banner :
-       {"%MatrixMarket", "%%matrixmarket", "%%MATRIXMARKET", "% %MatrixMarket", " %%MatrixMarket"})
+  for (const std::string banner : {"%MatrixMarket", "%%matrixmarket", "%%MATRIXMARKET", "% %MatrixMarket"})
     refused("a.txt", banner + market, {"MatrixMarket"});
   refused("a.mtx", "0 1\n1 2\n", {"MatrixMarket"});
   refused("a.txt", "0 1\n1 x\n",

