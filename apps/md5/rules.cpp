@@ -97,7 +97,8 @@ std::vector<NamedRule> parse_rules(const std::string& text) {
     if (own > most_changes_of_a_rule)
       throw UsageError(
           fmt::format("--rules: a rule of {} changes; {} are the most", own, most_changes_of_a_rule));
-    if ((changes += own) > most_changes)
+    changes += own;
+    if (changes > most_changes)
       throw UsageError(fmt::format("--rules: more than {} changes in all rules together", most_changes));
     if (number_of_candidates(rules_of(rules)) > most_candidates)
       throw UsageError(fmt::format("--rules: more than {} candidates of each word", most_candidates));

@@ -20,7 +20,6 @@ namespace anabranch::interp {
 using ir::ArrayOp;
 using ir::Node;
 using ir::Op;
-using ir::position_of;
 using Number = Evaluator::Number;
 
 HostArray allocate(const Evaluator& evaluator, const Node& node, const ir::Scalars& scalars,

@@ -17,8 +17,6 @@ namespace {
 struct Bytes {
   std::uintptr_t begin = 0, end = 0;
   bool meets(const Bytes& other) const { return std::max(begin, other.begin) < std::min(end, other.end); }
-  const void* at() const { return reinterpret_cast<const void*>(begin); }
-  std::int64_t size() const { return static_cast<std::int64_t>(end - begin); }
 };
 Bytes bytes_at(const void* begin, std::int64_t elements, std::size_t width) {
   const auto at = reinterpret_cast<std::uintptr_t>(begin);
@@ -87,18 +85,21 @@ void check_given_memory(std::span<const HostArray> into, std::span<const HostArr
 std::vector<WrittenMemory> written_memory(std::span<const HostArray> into) {
   std::vector<WrittenMemory> written;
   for (std::size_t r = 0; r < into.size(); ++r)
-    for (const Bytes& component : places_of(*into[r], true))
-      written.push_back({component.at(), component.size(), r});
+    for (std::size_t c = 0; c < into[r]->buffers.size(); ++c)
+      written.push_back({into[r]->buffers[c].get(),
+                         into[r]->capacity() * static_cast<std::int64_t>(size_of(into[r]->scalars[c])), r});
   return written;
 }
 
 void check_not_read(std::span<const WrittenMemory> written, const std::vector<SourceChunk>& chunks,
                     const std::vector<std::vector<ArrayInfo>>& infos) {
-  if (written.empty()) return;
-  for (std::size_t b = 0; b < chunks.size(); ++b)
-    for (std::size_t a = 0; a < chunks[b].arrays.size(); ++a)
-      for (const Bytes& read : places_of(chunks[b].arrays[a], infos[b][a], chunks[b].items))
-        refuse_written(written, read.at(), read.size());
+  for (const WrittenMemory& w : written) {
+    const std::vector<Bytes> own{bytes_at(w.begin, w.bytes, 1)};
+    for (std::size_t b = 0; b < chunks.size(); ++b)
+      for (std::size_t a = 0; a < chunks[b].arrays.size(); ++a)
+        if (meet(own, places_of(chunks[b].arrays[a], infos[b][a], chunks[b].items)))
+          refuse_written({&w, 1}, w.begin, w.bytes);
+  }
 }
 
 void check_capacity(const detail::ArrayData& into, std::int64_t elements, const ir::Node& result, bool more) {
