@@ -94,7 +94,7 @@ std::vector<Segment> segments_of(const AudioRequest& r, const AudioInput& input)
   return out;
 }
 
-/// Of frames or pages, which libsndfile's decoders compare.
+/// Of frames, which libsndfile compares, or of pages, which have been compared when the file was opened.
 bool carries_checksums(const io::AudioHeader& header) {
   return header.format.starts_with("FLAC") || header.format.starts_with("OGG");
 }

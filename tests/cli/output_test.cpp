@@ -1,11 +1,16 @@
 #include "support/catch.h"
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
+#include <cstdlib>
 #include <filesystem>
+#include <thread>
 
 #include "command.h"
 
@@ -123,6 +128,45 @@ TEST_CASE("output: standard output that is full or closed is a failed write") {
     CHECK(closed.status == 4);
     CHECK(closed.err == "anabranch: standard output: its reader has gone\n");
   }
+}
+
+TEST_CASE("output: standard input that is closed cannot be read") {
+  const TemporaryDirectory dir;
+  const std::string digest = "900150983cd24fb0d6963f7d28e17f72";
+  const int status = std::system(
+      ("'" + command_path() + "' md5 " + digest + " - <&- >'" + dir / "out" + "' 2>'" + dir / "err" + "'")
+          .c_str());
+  CHECK(WEXITSTATUS(status) == 4);
+  CHECK(io_test::read_file(dir / "err").find(std::strerror(EBADF)) != std::string::npos);
+}
+
+TEST_CASE("output: standard output that does not block is waited for") {
+  const std::string expected = command({"completion", "zsh"}).out;
+  // The pipe holds less than that, and is read when the command has filled it.
+  int ends[2];
+  REQUIRE(::pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0);
+  REQUIRE(::fcntl(ends[1], F_SETPIPE_SZ, 4096) >= 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::dup2(ends[1], STDOUT_FILENO);
+    ::execl(command_path().c_str(), "anabranch", "completion", "zsh", nullptr);
+    ::_exit(126);
+  }
+  REQUIRE(child > 0);
+  ::close(ends[1]);
+  std::string got;
+  for (char block[2048];;) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    const ssize_t n = ::read(ends[0], block, sizeof block);
+    if (n == 0) break;
+    if (n > 0) got.append(block, static_cast<std::size_t>(n));
+  }
+  ::close(ends[0]);
+  int status = 0;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  CHECK(expected.size() > 2 * 4096);
+  CHECK(got == expected);
 }
 
 TEST_CASE("output: colour is for terminals") {

@@ -384,8 +384,8 @@ TEST_CASE("little memory: large items that wait to be joined count", "[once]") {
   const auto add = [](auto x, auto y) { return zip_with(plus, x, y); };
   RunReport report;
   compile(consume(fold_seq(add, fill(n, 0.0), items))).run({.threads = 1, .scheduler = "fixed:1"}, &report);
-  // One on each of six levels, each of them an item as it came or a sum.
-  CHECK(report.peak_bytes > 8 * n * 8);
+  // The last item and its copy, a sum on each of five levels, two sums of which one is made, and the seed.
+  CHECK(report.peak_bytes > 10 * n * 8);
 }
 
 TEST_CASE("little memory: items that are written, and joined or kept, too", "[once]") {

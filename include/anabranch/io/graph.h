@@ -25,8 +25,8 @@ enum class GraphFormat : std::uint8_t {
 /// "npz", "Matrix Market", "edge list (text)", ...
 ANABRANCH_API const char* name_of(GraphFormat format);
 
-/// Files that begin like an .npz or Matrix Market file are that; else the ending tells, in letters of either case: .i32 and
-/// .i64 are binary, all others text. Throws IoError.
+/// Files that begin like an .npz or Matrix Market file are that; else the ending tells, in letters of either case: .mtx is
+/// Matrix Market, .i32 and .i64 are binary, all others text. Throws IoError.
 ANABRANCH_API GraphFormat find_graph_format(const std::string& path);
 
 struct GraphOptions {
@@ -48,7 +48,8 @@ struct GraphOptions {
 struct GraphHeader {
   GraphFormat format = GraphFormat::npz;
   std::int64_t nodes = 0;
-  std::int64_t entries = 0;  ///< of the file, symmetric ones of a Matrix Market file counted twice
+  /// Of the file, symmetric ones of a Matrix Market file counted twice; before they have been read, those of its diagonal, too.
+  std::int64_t entries = 0;
   ScalarType node =
       ScalarType::int32;  ///< type of their numbers: int64 if there are more than int32 can count
 };

@@ -169,7 +169,8 @@ void check_nist(const ReadFile& file, std::string_view header) {
 
 /// libsndfile passes over what is damaged or missing, without a word. Behind the end of all streams may be anything.
 void check_ogg(const ReadFile& file) {
-  constexpr std::int64_t head_bytes = 27, most_bytes = head_bytes + 255 + 255 * 255;
+  constexpr std::int64_t head_bytes = 27, most_of_head = head_bytes + 255,
+                         most_bytes = most_of_head + 255 * 255;
   constexpr unsigned char is_first = 2, is_last = 4;
   std::vector<unsigned char> page(static_cast<std::size_t>(most_bytes));
   std::map<std::uint32_t, std::uint32_t> next;  // number of a page, by the stream that has not ended
@@ -179,7 +180,8 @@ void check_ogg(const ReadFile& file) {
   };
   while (at < file.size()) {
     const std::int64_t left = file.size() - at;
-    file.read(at, page.data(), std::min(left, most_bytes));
+    const std::int64_t read = std::min(left, most_of_head);
+    file.read(at, page.data(), read);
     if (std::memcmp(page.data(), "OggS", static_cast<std::size_t>(std::min<std::int64_t>(left, 4))) != 0) {
       if (next.empty()) return;
       damaged("no page begins there");
@@ -189,6 +191,7 @@ void check_ogg(const ReadFile& file) {
     for (std::int64_t s = 0; s < segments && head_bytes + s < left; ++s)
       bytes += page[static_cast<std::size_t>(head_bytes + s)];
     check_part(file, "the page", at, static_cast<std::uint64_t>(bytes), left);
+    if (bytes > read) file.read(at + read, page.data() + read, bytes - read);
     const auto stored = load<std::uint32_t>(&page[22]);
     std::fill_n(&page[22], 4, 0);
     if (ogg_crc32(page.data(), bytes) != stored) damaged("the checksum of the page is not that of its bytes");

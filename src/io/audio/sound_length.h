@@ -6,7 +6,7 @@
 namespace anabranch::io::detail {
 
 /// DataError where the file ends before its samples do, by the sizes that stand in it: WAV (RIFF, RIFX, RF64), W64, AIFF, CAF, SVX,
-/// AU, VOC and NIST. Of others libsndfile sees it itself, as of FLAC, or nobody does. What is malformed otherwise is left to
+/// AU, VOC and NIST; of Ogg, where a page is damaged or missing, too. Of others libsndfile sees it itself, as of FLAC, or nobody does. What is malformed otherwise is left to
 /// libsndfile, and a length that whoever wrote into a pipe did not know may be any.
 void check_sound_length(const ReadFile& file);
 
