@@ -64,9 +64,9 @@ ANABRANCH_API std::shared_ptr<ArrayData> room_like(const ArrayData& array);
 [[noreturn]] ANABRANCH_API void refuse_to_write();
 
 inline std::int64_t ArrayData::size() const {
-  std::int64_t n = 1;
-  for (std::int64_t e : extents) n *= e;
-  return n;
+  std::uint64_t n = 1;  // beside an extent of 0 the product of the others may be beyond 64 bits
+  for (const std::int64_t e : extents) n *= static_cast<std::uint64_t>(e);
+  return static_cast<std::int64_t>(n);
 }
 
 }  // namespace detail

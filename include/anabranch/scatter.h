@@ -104,9 +104,17 @@ Acc<Vector<T>> scattered(Symbol label, const Acc<Vector<std::int64_t>>& places, 
                          const Acc<Vector<T>>& defaults, const Acc<Vector<T>>& a, Loc at) {
   const auto last =
       acc<1, std::int64_t>(last_at(size(defaults, at).handle(), places.handle(), drops, at, label));
+  const auto read = [&](const auto& array, const Exp<std::int64_t>& i) {
+    using Element = std::remove_cvref_t<decltype(array[i])>;
+    return Element(FromHandle{}, index(array.handle(), i.handle(), at, label));
+  };
   return generate(
       size(defaults, at),
-      [&](const Exp<std::int64_t>& i) { return cond(last[i] >= 0, a[last[i]], defaults[i]); }, at);
+      [&](const Exp<std::int64_t>& i) {
+        const auto from = read(last, i);
+        return cond(from >= 0, read(a, from), read(defaults, i));
+      },
+      at);
 }
 }  // namespace detail
 

@@ -5,6 +5,7 @@
 #include <set>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -13,6 +14,7 @@
 #include "fuse/components.h"
 #include "fuse/parts.h"
 #include "ir/batch.h"
+#include "ir/own_nodes.h"
 #include "ir/views.h"
 #include "ir/walk.h"
 
@@ -340,7 +342,7 @@ namespace {
 class Stages {
  public:
   Stages(Staged& staged, std::span<const Ref> results, const Options& options)
-      : staged_(staged), options_(options), nodes_(own_nodes(results)) {
+      : staged_(staged), options_(options), nodes_(finder_.of(results)) {
     own_.insert(nodes_.begin(), nodes_.end());
   }
 
@@ -348,7 +350,7 @@ class Stages {
   /// stages come after those that they depend on.
   void add_all(std::span<const Ref> results) {
     for (const Ref& result : results) {
-      const std::vector<const Node*> of_result = own_nodes({&result, 1});
+      const std::vector<const Node*> of_result = finder_.of({&result, 1}, looked_at_);
       for (const Node* node : of_result) add(*node);
     }
   }
@@ -385,6 +387,8 @@ class Stages {
     kept_.emplace_back(&node);
     if (has_bodies(node.op())) {
       Control control = control_of(Ref(&node), own_, options_);
+      // What only one side mentions may be of a later result.
+      for (const Node* needed : finder_.of(inputs_of(control), looked_at_)) add(*needed);
       staged_.parts.push_back({Part::Kind::control, static_cast<int>(staged_.controls.size())});
       staged_.controls.push_back(std::move(control));
       return;
@@ -512,7 +516,7 @@ class Stages {
   /// The part at `place` together with what needs it, behind all that the sink needs; the end, where the sink itself needs
   /// it.
   Place moved_behind_needs(Place place, const Ref& sink) {
-    const NodeSet needed = set_of(own_nodes({&sink, 1}));
+    const NodeSet needed = needed_by({sink});
     const auto is_needed = [&](const Part& part) {
       const std::vector<Ref> given = given_by(part);
       return std::any_of(given.begin(), given.end(),
@@ -543,7 +547,20 @@ class Stages {
     return first;
   }
 
-  static NodeSet set_of(const std::vector<const Node*>& nodes) { return {nodes.begin(), nodes.end()}; }
+  /// All that has to be there for it, with what the sides of branches take.
+  NodeSet needed_by(std::vector<Ref> roots) const {
+    NodeSet all;
+    while (!roots.empty()) {
+      const std::vector<const Node*> nodes = own_nodes(std::exchange(roots, {}));
+      for (const Node* node : nodes) {
+        if (!all.insert(node).second || !has_bodies(node->op())) continue;
+        for (const Control& control : staged_.controls)
+          if (control.node.get() == node)
+            for (const Ref& input : inputs_of(control)) roots.push_back(input);
+      }
+    }
+    return all;
+  }
 
   /// What other parts may need of it.
   std::vector<Ref> given_by(const Part& part) const {
@@ -559,7 +576,7 @@ class Stages {
     return given;
   }
   bool needs(const Part& part, const Part& other) const {
-    const NodeSet all = set_of(own_nodes(given_by(part)));
+    const NodeSet all = needed_by(given_by(part));
     const std::vector<Ref> given = given_by(other);
     return std::any_of(given.begin(), given.end(), [&](const Ref& each) { return all.contains(each.get()); });
   }
@@ -609,8 +626,10 @@ class Stages {
 
   Staged& staged_;
   const Options& options_;
+  OwnNodes finder_;
   std::vector<const Node*> nodes_;
   NodeSet own_, added_;
+  NodeSet looked_at_;      ///< whether they are parts; which have been added, or are about to be
   std::vector<Ref> kept_;  // while an address is a key
   std::unordered_map<const Node*, std::pair<std::size_t, int>> stage_of_;
   std::vector<Items> items_of_stage_;

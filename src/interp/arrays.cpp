@@ -22,10 +22,22 @@ using ir::Node;
 using ir::Op;
 using Number = Evaluator::Number;
 
+namespace {
+
+/// Those that are computed have a bound.
+void check_extents(const Evaluator& evaluator, const Node& node, std::span<const std::int64_t> extents) {
+  const bool computed = node.op().is_a<ArrayOp>() && ir::info(node.op()).extents == ir::ExtentRule::as_given;
+  for (const std::int64_t extent : extents) {
+    if (extent < 0) evaluator.fail(node, ir::negative_extent(extent));
+    if (computed && extent > ir::most_extent) evaluator.fail(node, ir::too_many_elements({&extent, 1}));
+  }
+}
+
+}  // namespace
+
 HostArray allocate(const Evaluator& evaluator, const Node& node, const ir::Scalars& scalars,
                    std::span<const std::int64_t> extents) {
-  for (std::int64_t extent : extents)
-    if (extent < 0) evaluator.fail(node, ir::negative_extent(extent));
+  check_extents(evaluator, node, extents);
   try {
     return anabranch::detail::allocate_array(scalars, extents);
   } catch (const RunError&) {
@@ -335,8 +347,7 @@ class Operation {
   HostArray reshape() {
     const HostArray& array = evaluator_.array(parts_[position_of(Op::reshape, "array")]);
     const std::vector<std::int64_t> extents = evaluator_.integers(parts_[position_of(Op::reshape, "shape")]);
-    for (std::int64_t extent : extents)
-      if (extent < 0) evaluator_.fail(node_, ir::negative_extent(extent));
+    check_extents(evaluator_, node_, extents);
     std::int64_t size = 1;
     bool overflows = false;
     for (std::int64_t extent : extents) overflows = __builtin_mul_overflow(size, extent, &size) || overflows;
@@ -457,7 +468,7 @@ class Operation {
     std::int64_t total = 0;
     for (std::int64_t i = 0; i < counts->size(); ++i) {
       const std::int64_t count = count_of(i);
-      if (count < 0) evaluator_.fail(node_, ir::negative_count(count));
+      if (count < 0) evaluator_.fail(node_, ir::negative_count(node_.label(), count));
       if (count > ir::most_extent - total) evaluator_.fail(node_, ir::too_many_elements({&count, 1}));
       total += count;
     }

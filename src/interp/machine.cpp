@@ -115,13 +115,16 @@ const std::vector<Machine::Number>& Machine::needs(Number computation) {
   return known->second;
 }
 
-/// The side of a branch that is not taken needs nothing.
+/// The side of a branch that is not taken needs nothing, but for what the other one needs, too.
 std::vector<Machine::Number> Machine::operands_needed(Number computation) const {
   std::vector<Number> operands;
-  ir::each_operand(evaluator_.node(computation), [&](const ir::Operand& how, const ir::Ref& operand) {
+  const Node& node = evaluator_.node(computation);
+  ir::each_operand(node, [&](const ir::Operand& how, const ir::Ref& operand) {
     if (how.role != ir::Role::function || how.access != ir::Access::if_taken)
       operands.push_back(evaluator_.number(*operand));
   });
+  if (node.op() == Op::acond)
+    for (const Node* array : own_nodes_.of_both_sides(node)) operands.push_back(evaluator_.number(*array));
   return operands;
 }
 

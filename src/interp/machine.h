@@ -8,6 +8,7 @@
 #include "interp/evaluate.h"
 #include "interp/interpret.h"
 #include "interp/source_reader.h"
+#include "ir/own_nodes.h"
 #include "ir/sink_passes.h"
 
 /// Runs a program: array computations by need, each at most once per activation of the sequence function it
@@ -64,6 +65,7 @@ class Machine {
   ir::SinkPasses sinks_;
   Callbacks callbacks_;
   std::unordered_map<Number, std::vector<Number>> needs_;
+  mutable ir::OwnNodes own_nodes_;
 };
 
 }  // namespace anabranch::interp

@@ -49,7 +49,10 @@ std::string other_size(std::int64_t more) {
                      more > 0 ? "more" : "fewer", difference == 1 ? "" : "s");
 }
 
-std::string negative_count(std::int64_t count) { return fmt::format("negative count {}", count); }
+std::string negative_count(std::string_view operation, std::int64_t count) {
+  const bool of_items = operation == "produce" || operation == "windows" || operation == "tiles";
+  return of_items ? negative_items(operation, count) : fmt::format("negative count {}", count);
+}
 
 std::string other_extent(std::int64_t extent, std::int64_t elements) {
   return fmt::format("extent {} for {} elements", extent, elements);

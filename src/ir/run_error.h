@@ -55,7 +55,8 @@ std::string too_many_elements(std::span<const std::int64_t> extents);
 std::string other_size(std::int64_t more);  ///< more elements than the array that is reshaped has; or fewer
 /// Of an operation that makes items; what `windows` and `tiles` are given may be none.
 std::string negative_items(std::string_view operation, std::int64_t items);
-std::string negative_count(std::int64_t count);
+/// Of how often an element is repeated, or of how many items a sequence inside of an item has.
+std::string negative_count(std::string_view operation, std::int64_t count);
 std::string other_extent(std::int64_t extent, std::int64_t elements);  ///< than there are elements
 
 /// "7,123".

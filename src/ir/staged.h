@@ -35,10 +35,13 @@ struct StageSource {
   bool by_chunk = false;  ///< the function takes all items of a chunk at once, as vectors (Applied)
 };
 
-/// An extent that is computed and may be negative, which is a RunError of this array.
+/// An extent that is computed and may be negative, which is a RunError of this array. Or a number of items of which the array is
+/// made, a RunError of `items`, a produce or take_seq: it is compared before what is computed from it, two negative ones
+/// may give an extent.
 struct ExtentCheck {
   Ref extent;
   Ref array;
+  Ref items = {};
 };
 
 /// Of the items that the sources of a stage give no more than these are read: the count of a take_seq.

@@ -66,6 +66,7 @@ class Lifter {
       facts.extents = extents_of_sink(outer, inner, sink, known);
       for (std::size_t d = 0; d < facts.extents.size(); ++d)
         if (!facts.extents[d]) facts.extents[d] = simplify_.step(extent(sink.consume, static_cast<int>(d)));
+      check_items(outer, inner, sink.consume);
       // A number of items that differs is compared where the items are counted, if they are.
       for (const Ref& e : facts.extents) {
         if (!is_an_extent(e, false)) stage_->extent_checks.push_back({e, sink.consume});
@@ -75,6 +76,18 @@ class Lifter {
       record(sink.consume, std::move(facts));
       rewriter_.set(sink.consume, sink.consume);
     }
+  }
+
+  /// How many items the sources of a sequence inside of the stage give, and how many are taken of them.
+  void check_items(const Outer& outer, const Stage& inner, const Ref& consume) {
+    const auto check = [&](const Ref& given, const Ref& items) {
+      const Ref count = outer.simplified(given);
+      if (is_an_extent(count, false)) return;
+      stage_->extent_checks.push_back({count, consume, items});
+    };
+    for (const StageSource& source : inner.sources)
+      if (source.node->op() == Op::produce) check(Produce(source.node).count(), source.node);
+    for (const ItemBound& bound : inner.bounds) check(bound.count, bound.take);
   }
 
   /// What a loop or a branch of the stage gives.

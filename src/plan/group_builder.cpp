@@ -396,7 +396,7 @@ void GroupBuilder::check(std::span<const ExtentCheck> checks) {
   for (const ExtentCheck& c : checks) {
     const Ref e = context_.simplify(c.extent);
     kept_.push_back(e);
-    unchecked_[c.array.get()].push_back(e.get());
+    unchecked_[c.array.get()].push_back({e.get(), c.items.get()});
     of_extent_.try_emplace(e.get(), c.array.get());
   }
 }
@@ -405,6 +405,7 @@ void GroupBuilder::check(std::span<const ExtentCheck> checks) {
 /// its reads are in range by.
 void GroupBuilder::require_extents(const Ref& array) {
   if (!required_.insert(array.get()).second) return;
+  compare_items(*array);
   for (const Ref& e : context_.staged.facts_of(array).extents)
     if (depends_on_item(*e))
       require_within(context_.simplify(e));
@@ -430,21 +431,52 @@ void GroupBuilder::require_within(const Ref& extent) {
 void GroupBuilder::compare(const Node& e) {
   if (global_) global_->compare(e);
   const auto found = of_extent_.find(&e);
-  if (found == of_extent_.end() || std::erase(unchecked_[found->second], &e) == 0) return;
-  if (!is_counted(e, *found->second)) require(RequireStep::Kind::extent, *found->second, Ref(&e));
+  if (found == of_extent_.end()) return;
+  const Node& array = *found->second;
+  std::vector<Unchecked>& all = unchecked_[&array];
+  const auto at = std::find_if(all.begin(), all.end(), [&](const Unchecked& u) { return u.extent == &e; });
+  if (at == all.end()) return;
+  const Unchecked here = *at;
+  all.erase(at);
+  compare_items(array);
+  compare(here, array);
 }
 
-/// Does it belong to what a program inside of the stage gives, one that is planned? That compares the numbers of its items where
-/// they differ.
+void GroupBuilder::compare(const Unchecked& unchecked, const Node& array) {
+  if (counts_compared_.contains(unchecked.extent)) return;
+  if (unchecked.items) {
+    counts_compared_.insert(unchecked.extent);
+    require(RequireStep::Kind::items, *unchecked.items, Ref(unchecked.extent));
+  } else if (!is_counted(*unchecked.extent, array)) {
+    require(RequireStep::Kind::extent, array, Ref(unchecked.extent));
+  }
+}
+
+/// The numbers of items that an array is made of.
+void GroupBuilder::compare_items(const Node& array) {
+  const auto found = unchecked_.find(&array);
+  if (found == unchecked_.end()) return;
+  std::vector<Unchecked> now;
+  std::erase_if(found->second, [&](const Unchecked& u) {
+    if (!u.items) return false;
+    now.push_back(u);
+    return true;
+  });
+  for (const Unchecked& u : now) {
+    require_within(Ref(u.extent));
+    compare(u, array);
+  }
+}
+
+/// Does it belong to what a program inside of the stage gives, one that is planned? That compares it where it differs.
 bool GroupBuilder::is_counted(const Node& e, const Node& array) const {
   return stage_ && depends_on_item(e) && is_nested(*stage_, array) && arrays_.contains(&array);
 }
 
 void GroupBuilder::require_rest(std::span<const ExtentCheck> checks) {
   for (const ExtentCheck& c : checks)
-    for (const Node* e : std::exchange(unchecked_[c.array.get()], {}))
-      if (!makes_offsets_of(*e) && !is_counted(*e, *c.array))
-        require(RequireStep::Kind::extent, *c.array, Ref(e));
+    for (const Unchecked& u : std::exchange(unchecked_[c.array.get()], {}))
+      if (u.items || !makes_offsets_of(*u.extent)) compare(u, *c.array);
 }
 
 /// Do offsets depend on it? The step that makes them refuses negative extents.

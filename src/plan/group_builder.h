@@ -137,6 +137,9 @@ class GroupBuilder {
   void require_within(const ir::Ref& extent);
   void require_now(const ir::Ref& extent);
   void compare(const ir::Node& extent);
+  struct Unchecked;
+  void compare(const Unchecked& unchecked, const ir::Node& array);
+  void compare_items(const ir::Node& array);
   bool is_counted(const ir::Node& extent, const ir::Node& array) const;
   bool makes_offsets_of(const ir::Node& extent) const;
   void require_reshape(const ir::Ref& node);
@@ -153,8 +156,13 @@ class GroupBuilder {
   int first_domain_ = 0;
   std::map<std::pair<const ir::Node*, int>, int> nested_extents_;  ///< consume node, dimension -> its sizes
   std::map<std::vector<const ir::Node*>, int> descriptors_;
-  std::unordered_map<const ir::Node*, std::vector<const ir::Node*>> unchecked_;  ///< array -> extents
-  std::unordered_map<const ir::Node*, const ir::Node*> of_extent_;               ///< extent -> array
+  struct Unchecked {
+    const ir::Node* extent;
+    const ir::Node* items;  ///< ExtentCheck::items
+  };
+  std::unordered_map<const ir::Node*, std::vector<Unchecked>> unchecked_;  ///< array -> extents
+  std::unordered_map<const ir::Node*, const ir::Node*> of_extent_;         ///< extent -> array
+  ir::NodeSet counts_compared_;                                            ///< numbers of items
   ir::NodeSet required_;  ///< arrays before which all that is to be compared has been
   ir::NodeSet in_work_;   ///< that a kernel for several arrays gives
   ir::NodeSet reshaped_;  ///< whose sizes are required to agree

@@ -69,7 +69,12 @@ void require(const RequireStep& step, std::int64_t value, std::int64_t item) {
       if (value != 0) ir::raise(step.what, ir::other_size(value), step.place, item);
       return;
     case RequireStep::Kind::extent:
-      if (value < 0) ir::raise(step.what, ir::negative_extent(value), step.place, item);
+    case RequireStep::Kind::items:
+      if (value < 0)
+        ir::raise(step.what,
+                  step.kind == RequireStep::Kind::items ? ir::negative_items(step.what, value)
+                                                        : ir::negative_extent(value),
+                  step.place, item);
       if (value > ir::most_extent) ir::raise(step.what, ir::too_many_elements({&value, 1}), step.place, item);
       return;
   }
@@ -199,6 +204,8 @@ std::string step_text(const RequireStep& step, char) {
       return fmt::format("  require: {} keeps the number of elements\n", step.what);
     case RequireStep::Kind::extent:
       return fmt::format("  require: an extent of {} is not negative\n", step.what);
+    case RequireStep::Kind::items:
+      return fmt::format("  require: the number of items of {} is not negative\n", step.what);
   }
   return "";
 }

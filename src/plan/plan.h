@@ -151,6 +151,7 @@ struct RequireStep {
   enum class Kind : std::uint8_t {
     same_size,  ///< is 0: the number of elements that a reshape asks for, less that of the array
     extent,     ///< is not negative
+    items,      ///< likewise, a number of items
   } kind = Kind::same_size;
   int array = -1;
   int uniform = -1;

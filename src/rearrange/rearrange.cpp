@@ -319,7 +319,7 @@ MayFail last_at(const Places& places, std::int64_t* last, const Resources& resou
 // ---- repeat
 
 MayFail repeat(ScalarType type, const void* counts, const Parts& parts, std::int64_t* numbers,
-               const Parts& to, const Resources& resources) {
+               const Parts& to, const Resources& resources, std::string_view operation) {
   FirstFailure failure;
   with_integer(type, [&]<class T>(T) {
     const auto one = [&](std::int64_t part) {
@@ -343,7 +343,7 @@ MayFail repeat(ScalarType type, const void* counts, const Parts& parts, std::int
         negative[static_cast<std::size_t>(block.number)] = least;
       });
       for (const std::int64_t count : negative)
-        if (count < 0) return failure.note(part, ir::negative_count(count));
+        if (count < 0) return failure.note(part, ir::negative_count(operation, count));
       std::partial_sum(first.begin(), first.end(), first.begin());
       if (first.back() != to.length(part))
         return failure.note(part, ir::other_extent(to.length(part), first.back()));

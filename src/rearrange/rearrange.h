@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include <anabranch/element.h>
 
@@ -72,8 +73,8 @@ struct Places {
 MayFail group(const Places& places, std::int64_t* counts, std::int64_t* order, const Resources& resources);
 MayFail last_at(const Places& places, std::int64_t* last, const Resources& resources);
 
-/// `counts`: integers of `type`.
+/// `counts`: integers of `type`. `operation`: in whose words one that is negative is refused.
 MayFail repeat(ScalarType type, const void* counts, const Parts& parts, std::int64_t* numbers,
-               const Parts& to, const Resources& resources);
+               const Parts& to, const Resources& resources, std::string_view operation = "repeat");
 
 }  // namespace anabranch::rearrange

@@ -8,6 +8,7 @@
 
 #include "ir/cancelled.h"
 #include "ir/device_error.h"
+#include "run/feeds/streams.h"
 #include "run/plan_run.h"
 #include "run/sources/pushed_items.h"
 #include "run/stages/stage_log.h"
@@ -51,12 +52,16 @@ Place place_of(const plan::StagePlan& stage) {
 }
 
 /// The passes over it in a plan and its bodies. Stages that share a source which passes once run side by side, each at its own
-/// pace, which is more than one pass, whichever of them read what is pushed.
+/// pace, which is more than one pass, whichever of them read what is pushed; so are sequences of one stage that are joined one
+/// after the other.
 void find_passes(const plan::Plan& plan, const SourceBase& pushed, std::vector<Place>& places) {
   for (const plan::Action& action : plan.actions)
     if (const auto* const run = std::get_if<plan::StageAction>(&action); run && reads(plan, *run, pushed))
-      for (const int stage : stages_of(*run))
-        places.push_back(place_of(plan.stages[static_cast<std::size_t>(stage)]));
+      for (const int stage : stages_of(*run)) {
+        const int passes = std::max(PassStreams::passes_over(plan, stage, pushed), 1);
+        places.insert(places.end(), static_cast<std::size_t>(passes),
+                      place_of(plan.stages[static_cast<std::size_t>(stage)]));
+      }
   for (const plan::Body& body : plan.bodies) find_passes(body.plan, pushed, places);
 }
 

@@ -52,7 +52,7 @@ std::string text_of(const device::Failure& failure) {
     case device::Failure::What::out_of_range:
       return ir::out_of_range(failure.value, failure.bound);
     case device::Failure::What::negative:
-      return ir::negative_count(failure.value);
+      return ir::negative_count("repeat", failure.value);
     case device::Failure::What::other_extent:
       break;
   }

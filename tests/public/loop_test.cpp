@@ -1,9 +1,14 @@
+#include <anabranch/io.h>
+
 #include <algorithm>
 #include <chrono>
 #include <ranges>
+#include <sstream>
 #include <thread>
+#include <tuple>
 
 #include "agree.h"
+#include "support/files.h"
 
 // awhile and acond: rounds, extents that change, streams and loops inside, what is captured, and what does
 // not run.
@@ -293,6 +298,132 @@ TEST_CASE("bodies are explained") {
   REQUIRE_THAT(text, Catch::Matchers::Contains("awhile"));
   REQUIRE_THAT(text, Catch::Matchers::Contains("predicate of awhile"));
   REQUIRE_THAT(text, Catch::Matchers::Contains("body of awhile"));
+}
+
+// What both sides need is computed before: else each stage would have the whole chain before it twice.
+TEST_CASE("chains of branches are compiled once") {
+  const auto on = use(Scalar<bool>(true)), off = use(Scalar<bool>(false));
+  const auto chain = [&](auto a, int stages, bool both) {
+    for (int i = 0; i < stages; ++i) {
+      const auto more = [=] { return map([=](auto x) { return x + i; }, a); };
+      const auto less = [=] { return map([=](auto x) { return x - 1; }, a); };
+      a = both ? acond(the(i % 3 == 0 ? off : on), more, less) : acond(the(i % 3 == 0 ? off : on), more, a);
+    }
+    return a;
+  };
+  const Vector<std::int64_t> some{1, 2, 3};
+  require_same(agree(chain(use(some), 30, false)), Vector<std::int64_t>{301, 302, 303});
+  require_same(agree(chain(use(some), 30, true)), Vector<std::int64_t>{291, 292, 293});
+  const auto matrix = use(Matrix<std::int64_t>(Index{2, 3}, {1, 2, 3, 4, 5, 6}));
+  require_same(
+      agree(consume(elements(map_seq([&](auto row) { return chain(row, 14, true); }, rows(matrix))))),
+      Vector<std::int64_t>{57, 58, 59, 60, 61, 62});
+  // A condition of an item; a loop that both sides read.
+  const auto by_item = [&](auto row) {
+    auto a = row;
+    for (int i = 0; i < 10; ++i) {
+      const auto twice = awhile([](auto s) { return unit(the(sum(s)) < 100); },
+                                [](auto s) { return map([](auto x) { return 2 * x; }, s); }, a);
+      a = acond(
+          row[0] > i, [=] { return map([](auto x) { return x % 7; }, twice); },
+          [=] { return map([](auto x) { return x % 5 + 1; }, twice); });
+    }
+    return a;
+  };
+  std::vector<std::int64_t> expected;
+  for (const std::int64_t first : {1, 4}) {
+    std::vector<std::int64_t> row{first, first + 1, first + 2};
+    for (int i = 0; i < 10; ++i) {
+      while (row[0] + row[1] + row[2] < 100)
+        for (auto& x : row) x *= 2;
+      for (auto& x : row) x = first > i ? x % 7 : x % 5 + 1;
+    }
+    expected.insert(expected.end(), row.begin(), row.end());
+  }
+  require_same(agree(consume(elements(map_seq(by_item, rows(matrix))))),
+               Vector<std::int64_t>(Index{6}, expected));
+  // Two arrays, of which each side needs other ones.
+  Acc<Vector<std::int64_t>> a = use(some), b = use(some);
+  for (int i = 0; i < 24; ++i)
+    std::tie(a, b) = acond(
+        the(i % 2 == 0 ? on : off),
+        [=] { return std::tuple(zip_with([](auto x, auto y) { return (x + y) % 1000; }, a, b), b); },
+        [=] {
+          return std::tuple(map([](auto x) { return x + 1; }, b), map([](auto x) { return x + 2; }, b));
+        });
+  agree(std::tuple(a, b));
+}
+
+TEST_CASE("what both sides of a branch need is computed before its condition") {
+  const Vector<std::int64_t> some{1, 2, 3};
+  const auto v = use(some);
+  const auto fails_at = [&](std::int64_t i) {
+    return acond(the(sum(v)) > 0, [=] { return map([=](auto x) { return x + v[i]; }, v); }, v);
+  };
+  const auto both = [&](const auto& condition, const auto& x) {
+    return acond(
+        condition, [=] { return map([](auto y) { return y + 1; }, x); },
+        [=] { return map([](auto y) { return y + 2; }, x); });
+  };
+  // Which error is told; and where there are no items.
+  fails<RunError>(both(v[9] > 0, fails_at(7)), {"index 7 out of range 0..2"});
+  fails<RunError>(both(v[9] > 0, v), {"index 9 out of range 0..2"});
+  const auto none = use(Matrix<std::int64_t>(Index{0, 3}, {}));
+  const auto closed = fails_at(7);
+  const auto in_items = consume(elements(map_seq(
+      [=](auto row) {
+        return acond(
+            row[0] > 3, [=] { return zip_with([](auto x, auto y) { return x + y; }, row, closed); },
+            [=] { return zip_with([](auto x, auto y) { return x - y; }, row, closed); });
+      },
+      rows(none))));
+  fails<RunError>(in_items, {"index 7 out of range 0..2"});
+  const auto of_items = consume(elements(map_seq(
+      [=](auto row) {
+        return both(row[0] > 3,
+                    acond(row[0] > 1, row, [=] { return map([=](auto x) { return x / (x - x); }, row); }));
+      },
+      rows(none))));
+  CHECK(agree(of_items).size() == 0);
+}
+
+TEST_CASE("streams that sides of branches read") {
+  const std::vector<Vector<double>> items{{1, 2}, {3}};
+  const auto v = use(Vector<double>{1, 2, 3});
+  const auto add = [](auto x, auto y) { return x + y; };
+  for (const bool first : {true, false}) {
+    // Of one side only, and of another result.
+    const auto taken = the(use(Scalar<bool>(first)));
+    const auto a = consume(elements(stream_in(items)));
+    const auto b = acond(taken, [=] { return zip_with(add, a, v); }, v);
+    const auto [x, y] = agree(std::tuple(b, a));
+    CHECK(x[2] == (first ? 6 : 3));
+    CHECK(y[2] == 3);
+    const auto [z, w] = agree(std::tuple(a, b));
+    CHECK(z[2] == 3);
+    CHECK(w[2] == (first ? 6 : 3));
+    // A stream that can be read once, by what both sides need and by what one needs: in one pass.
+    std::istringstream text("1 2 3 4");
+    const auto once = stream_in(std::views::istream<double>(text) |
+                                std::views::transform([](double value) { return Scalar<double>(value); }));
+    const auto total =
+        consume(fold_seq([](auto l, auto r) { return unit(the(l) + the(r)); }, unit(0.0), once));
+    const auto looped =
+        awhile([](auto s) { return unit(the(s) < 100.0); }, [](auto s) { return unit(the(s) * 2.0); }, total);
+    const auto all_of_it = consume(elements(once));
+    const auto result = acond(
+        taken, [=] { return map([=](auto value) { return value + the(looped); }, all_of_it); },
+        [=] { return map([=](auto value) { return value - the(looped); }, all_of_it); });
+    CHECK(run(result)[0] == (first ? 161 : -159));
+  }
+  const TemporaryDirectory folder;
+  const auto looped =
+      awhile([](auto s) { return unit(the(s) < 100); }, [](auto s) { return unit(the(s) * 2 + 1); },
+             consume(write(stream_in(items), io::write_ragged(folder / "out"))));
+  CHECK_THROWS_AS(compile(acond(
+                      the(use(Scalar<bool>(true))), [=] { return unit(the(looped) + 1); },
+                      [=] { return unit(the(looped) + 2); })),
+                  ProgramError);
 }
 
 }  // namespace

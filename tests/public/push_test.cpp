@@ -474,6 +474,24 @@ TEST_CASE("push: what cannot be pushed") {
     CHECK_THROWS_WITH(push_stream<Row>(at_two_paces, options),
                       Catch::Contains("push_stream: what is pushed passes once, and it is read at") &&
                           Catch::Contains("and again at"));
+    // One behind the other is two passes; beside each other they are one.
+    for (const auto& twice : std::vector<std::function<Seq<Row>(const Seq<Row>&)>>{
+             [](const auto& s) { return append_seq(s, s); },
+             [](const auto& s) { return append_seq(take_seq(2, s), s); },
+             [](const auto& s) { return append_seq(s, append_seq(s, s)); },
+             [](const auto& s) {
+               return append_seq(filter_seq([](auto row) { return size(row) > 2; }, s), s);
+             }})
+      CHECK_THROWS_WITH(push_stream<Row>(twice, options),
+                        Catch::Contains("push_stream: what is pushed passes once, and it is read at"));
+    const auto beside = [](auto s) {
+      return zip_with_seq([](auto x, auto y) { return unit(the(sum(x)) + the(sum(y))); }, s,
+                          append_seq(s, s));
+    };
+    auto sums = push_stream<Row>(beside, options);
+    for (const double x : {1.0, 2.0, 3.0}) sums.push(Row{x});
+    sums.finish();
+    for (const double x : {2.0, 4.0, 6.0}) CHECK((*sums.pop())[Index{}] == x);
     CHECK_THROWS_WITH(push_stream<Row>([](auto) { return stream_in(std::vector<Row>{}); }, options),
                       Catch::Contains("does not read what is pushed"));
   }

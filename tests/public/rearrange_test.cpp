@@ -254,6 +254,8 @@ TEST_CASE("histograms") {
       for (std::int64_t i = 0; i < rows[r].size(); ++i) expected += rows[r][i] == b;
       REQUIRE(counts[r][b] == expected);
     }
+  fails<RunError>(scatter(use(Vector<int>{0, 2, 0, 1}), use(Vector<int>{1, 2, 3}), use(Vector<int>{1, 2, 3})),
+                  {"scatter: index 3 out of range 0..2 (rearrange_test.cpp"});
   fails<RunError>(histogram(3, use(Vector<std::uint8_t>{0, 2, 3})),
                   {"histogram", "index 3 out of range 0..2"});
   fails<RunError>(histogram(3, use(Vector<std::int8_t>{0, -1})), {"histogram", "index -1"});

@@ -18,6 +18,18 @@ TEST_CASE("a reshape to a size that is right modulo 2^64") {
   fails<RunError>(take(2, vector), {"too many elements"});
 }
 
+TEST_CASE("an extent that is too large is refused beside one that is 0, too") {
+  constexpr std::int64_t most = std::int64_t{1} << 59;
+  const auto element = [](auto ix) { return ix[0]; };
+  const auto of = [&](std::int64_t first) { return generate(index_of(number(first), number(0)), element); };
+  CHECK(agree(of(most)).shape() == Index{most, 0});
+  for (const std::int64_t extent : {most + 1, INT64_MAX})
+    fails<RunError>(of(extent),
+                    {"generate: an array of shape (" + std::to_string(extent) + ") has too many elements"});
+  fails<RunError>(generate(Index{INT64_MAX, 0}, element),
+                  {"generate: an array of shape (9223372036854775807) has"});
+}
+
 TEST_CASE("a read inside a multiple of a number that wraps around is checked") {
   for (const int bits : {2, 5, 16}) {
     INFO(bits);

@@ -95,7 +95,7 @@ void raise_failed(const plan::RearrangeStep& step, const device::Failure& failur
       case device::Failure::What::out_of_range:
         return ir::out_of_range(failure.value, failure.bound);
       case device::Failure::What::negative:
-        return ir::negative_count(failure.value);
+        return ir::negative_count(step.node->label(), failure.value);
       case device::Failure::What::other_extent:
         return ir::other_extent(failure.bound, failure.value);
     }

@@ -109,7 +109,7 @@ void run_rearrangement(RunContext& context, const plan::RearrangeStep& step,
         return rearrange::last_at(places, numbers(outputs[0]), resources);
       case Op::repeat:
         return rearrange::repeat(types[0], at(last), last.parts, numbers(outputs[0]), outputs[0].parts,
-                                 resources);
+                                 resources, node.label());
       case Op::trace:
         trace(context, node, last, outputs[0], items);
         return {};

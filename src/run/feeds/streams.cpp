@@ -296,6 +296,27 @@ PassStreams::Places PassStreams::places_of(const plan::Plan& plan, int stage, co
   return places;
 }
 
+int PassStreams::passes_over(const plan::Plan& plan, int stage, const SourceBase& stream,
+                             const Set& meanwhile) {
+  return (places_of(plan, stage, meanwhile).contains(&stream) ? 1 : 0) +
+         passes_of_appended(plan, stage, stream, meanwhile);
+}
+
+/// Those of sequences that are joined one after the other.
+int PassStreams::passes_of_appended(const plan::Plan& plan, int stage, const SourceBase& stream,
+                                    const Set& meanwhile) {
+  int passes = 0;
+  const auto& sources = plan.stages[static_cast<std::size_t>(stage)].sources;
+  for (std::size_t s = 0; s < sources.size(); ++s)
+    for (std::size_t i = 0; i < sources[s].feeds.size(); ++i) {
+      const Set beside = read_beside(plan, sources, s, i, meanwhile);
+      const bool own = is_appended(sources[s]) && !beside.contains(&stream);
+      passes += own ? passes_over(plan, sources[s].feeds[i], stream, beside)
+                    : passes_of_appended(plan, sources[s].feeds[i], stream, beside);
+    }
+  return passes;
+}
+
 std::shared_ptr<SourceBase> PassStreams::open(int member, const ir::Node& stream, const Place& reader) {
   const std::shared_ptr<SourceBase>& source = stream.payload().source;
   std::vector<int> members;  // one for each place

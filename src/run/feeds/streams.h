@@ -54,12 +54,18 @@ class PassStreams {
   /// Nobody reads any more: whoever does, or waits for it, gets Cancelled.
   void abort();
 
+  /// How often a stage passes over a stream, while others read those of `meanwhile`.
+  static int passes_over(const plan::Plan& plan, int stage, const SourceBase& stream,
+                         const Set& meanwhile = {});
+
  private:
   friend class SharedStream;
   friend class Streams;
   using Places = std::map<const SourceBase*, int>;
   using Lock = std::unique_lock<std::mutex>;
   static Places places_of(const plan::Plan& plan, int stage, const Set& meanwhile);
+  static int passes_of_appended(const plan::Plan& plan, int stage, const SourceBase& stream,
+                                const Set& meanwhile);
   bool is_open(int member) const { return !ended_.contains(member); }
   int open_members() const { return static_cast<int>(places_.size() - ended_.size()); }
   bool all_stand_still() const;

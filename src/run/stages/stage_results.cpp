@@ -49,6 +49,7 @@ std::unique_ptr<Sink> StageResults::sink_of(std::size_t number, const StageInput
   const PlanArray& array = array_of(static_cast<std::size_t>(sink.result));
   ResultSize size;
   const auto of_items = [&](std::int64_t items) {
+    if (items > 0) require_numbers_of_items(input.uniforms());
     return plan::elements_of(array, plan::ChunkShape{{items}, input.uniforms(), {}, 0});
   };
   const auto items = input.sources().items();
@@ -74,6 +75,14 @@ std::unique_ptr<Sink> StageResults::sink_of(std::size_t number, const StageInput
     throw ResourceError(
         fmt::format("results of {}: {} ({})", array.node->label(), e.what(), to_string(array.node->place())));
   }
+}
+
+/// What sequences inside of the items say, where all say the same: an extent that is made of it would be wrong in other words.
+void StageResults::require_numbers_of_items(const std::vector<std::int64_t>& uniforms) const {
+  for (const plan::Step& step : stage_.group.steps)
+    if (const auto* const require = std::get_if<plan::RequireStep>(&step);
+        require && require->kind == plan::RequireStep::Kind::items && require->uniform >= 0)
+      plan::require(*require, uniforms[static_cast<std::size_t>(require->uniform)], 0);
 }
 
 /// Of a result whose size only the items tell: as many as the last time, else as many as the source has.

@@ -58,6 +58,7 @@ class StageResults final : public StageOutput {
                                 const GlobalValues& global, const RunBody& run_body);
   void check_order(const PartShape& shape);
   std::int64_t likely_elements(int result, const StageInput& input) const;
+  void require_numbers_of_items(const std::vector<std::int64_t>& uniforms) const;
 
   int number_;
   std::atomic<int> beside_ = 0;

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "ir/node_map.h"
+
+/// Loops and branches: which arrays a program computes itself, and which ones the bodies inside of it take from it.
+///
+/// What a loop's body mentions and what does not depend on its state is computed once, before the loop. Of what the sides of
+/// a branch mention that only is computed before it which the program computes anyway, and what loops and branches give that
+/// both sides need. All else belongs to the side, as the side that is not taken does not run.
+namespace anabranch::ir {
+
+/// Finds what programs compute themselves. It remembers what it has found: the nodes stay alive as long as it does.
+class OwnNodes {
+ public:
+  /// All nodes that the program with these results computes itself, children before parents: bodies are left out, what they
+  /// take is in, as far as it is not just computed anyway. But for those that are `known`, and those that only they need; all
+  /// that are found become known.
+  std::vector<const Node*> of(std::span<const Ref> results, NodeSet& known);
+  std::vector<const Node*> of(std::span<const Ref> results);
+
+  /// What loops and branches give that both sides of a branch need: computed before the condition is looked at. Each side would
+  /// have it for itself, in a chain of branches 2^n times. But for what writes, and what is made of a stream that can be read
+  /// only once, which others in a side may have to read with it; and for what these are computed from.
+  const std::vector<const Node*>& of_both_sides(const Node& branch);
+
+ private:
+  std::vector<const Node*> found_in_both_sides(const Node& branch);
+  bool may_move(const Node& node);
+
+  std::unordered_map<const Node*, std::vector<const Node*>> both_;
+  std::unordered_map<const Node*, bool> may_move_;
+};
+
+/// OwnNodes::of, once.
+std::vector<const Node*> own_nodes(std::span<const Ref> results);
+
+/// Arrays that the body of a loop takes from the program around it.
+std::vector<Ref> captured_by_loop(const Ref& function);
+/// The same of a side of a branch. `computed`: the arrays that the program computes itself.
+std::vector<Ref> captured_by_side(const Ref& function, const NodeSet& computed);
+
+}  // namespace anabranch::ir
