@@ -11,7 +11,10 @@ namespace anabranch {
 template <class K>
 struct TiledBlock : TiledRow<K> {
   static constexpr int unroll = 8;  // a lane adds 128 elements, with nobody to take turns with
-  using TiledRow<K>::TiledRow;
+  /// Written out: NVRTC before 12.2 takes an inherited one for a host function.
+  template <class A>
+  ANABRANCH_DEVICE TiledBlock(const A& a, const Tile<typename K::Value>& its_tile, const i32* its_starts)
+      : TiledRow<K>(a, its_tile, its_starts) {}
 };
 
 /// Computes elements [begin, begin + count) of the row into the tile. Failures are reported; says whether one

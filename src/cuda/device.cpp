@@ -1,6 +1,9 @@
 #include "cuda/device.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstring>
 #include <map>
@@ -43,10 +46,16 @@ std::string without_prefix(const std::string& message) {
   return message.starts_with("cuda: ") ? message.substr(6) : message;
 }
 
-/// Whether the driver rejects the image: invalid, not for this GPU, or PTX of a newer version.
+/// Whether the driver rejects the image: invalid, not for this GPU, PTX of a newer version, or PTX where it compiles none.
 bool is_about_image(Result result) {
-  constexpr Result answers[] = {200, 209, 218, 222};
+  constexpr Result answers[] = {200, 209, 218, 221, 222, 223};
   return std::find(std::begin(answers), std::end(answers), result) != std::end(answers);
+}
+
+/// Errors after which nothing works any more in this process, as a rule.
+bool may_be_lasting(Result result) {
+  constexpr Result errors[] = {3, 4, 201, 214, 220, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 999};
+  return std::find(std::begin(errors), std::end(errors), result) != std::end(errors);
 }
 
 constexpr std::int64_t granule = 512;
@@ -65,6 +74,8 @@ struct Opened {
   std::mutex mutex;
   Platform chosen, real;
   std::shared_ptr<Device> device;
+  std::atomic<pid_t> process = 0;      ///< that has opened it, or does: the driver does not survive a fork
+  std::atomic<bool> in_doubt = false;  ///< since an error that may be lasting
 };
 /// Never destroyed: at the end of the process the driver may be unloaded first.
 Opened& opened() {
@@ -92,6 +103,7 @@ void check(const DriverApi& api, int result, const char* what) {
   if (result == success) return;
   const std::string message = std::string("cuda: ") + what + ": " + text_of(api, result);
   if (result == out_of_memory) throw DeviceMemoryFull(message);
+  if (may_be_lasting(result)) opened().in_doubt = true;
   throw ir::DeviceError(message);
 }
 
@@ -99,6 +111,7 @@ void check(const device::Table& primitives, device::Status status, const char* w
   if (status == device::done) return;
   const std::string message = std::string("cuda: ") + what + ": " + primitives.text(status);
   if (status == out_of_memory) throw DeviceMemoryFull(message);  // the runtime's numbers are the driver's
+  if (may_be_lasting(static_cast<Result>(status))) opened().in_doubt = true;
   throw ir::DeviceError(message);
 }
 
@@ -114,6 +127,7 @@ void set_platform(Platform platform) {
   const std::lock_guard lock(all.mutex);
   old = std::move(all.device);
   all.device.reset();
+  all.process = 0;
   all.chosen = std::move(platform);
 }
 
@@ -229,9 +243,37 @@ struct Device::Impl {
 
 std::shared_ptr<Device> Device::get() {
   Opened& all = opened();
+  // Before the lock, which another thread may have held when the process was forked.
+  if (const pid_t process = all.process; process != 0 && process != ::getpid())
+    throw BackendUnavailable(
+        "cuda: no GPU can be used: this process was forked from one that has used the GPU; start another "
+        "program instead");
   const std::lock_guard lock(all.mutex);
-  if (!all.device) all.device = std::shared_ptr<Device>(new Device(open_platform(all)));
+  if (!all.device) {
+    all.process = ::getpid();
+    try {
+      all.device = std::shared_ptr<Device>(new Device(open_platform(all)));
+    } catch (...) {
+      all.process = 0;
+      throw;
+    }
+    all.in_doubt = false;
+  }
+  if (all.in_doubt) {
+    all.device->check_alive();
+    all.in_doubt = false;
+  }
   return all.device;
+}
+
+/// After an error that may be lasting.
+void Device::check_alive() const {
+  const KeepContext keep(platform_.driver);
+  std::size_t free = 0, total = 0;
+  Result result = api().ctx_set_current(impl_->context);
+  if (result == success) result = api().mem_get_info(&free, &total);
+  if (result != success && result != out_of_memory)
+    throw BackendUnavailable("cuda: no GPU can be used: it was lost to an error: " + text_of(api(), result));
 }
 
 Device::Device(Platform platform)
@@ -258,6 +300,10 @@ Device::Device(Platform platform)
   };
   facts_.major = attribute(attribute_major);
   facts_.minor = attribute(attribute_minor);
+  if (facts_.major < 7)
+    throw BackendUnavailable("cuda: no GPU can be used: " + facts_.name + " has the compute capability " +
+                             std::to_string(facts_.major) + "." + std::to_string(facts_.minor) +
+                             ", 7.0 is the least");
   facts_.multiprocessors = std::max(attribute(attribute_multiprocessors), 1);
   facts_.shared_memory = attribute(attribute_shared_memory);
   std::size_t total = 0, free = 0;
@@ -453,22 +499,20 @@ bool Device::is_page_locked(const void* memory, std::int64_t bytes) const {
   if (bytes <= 0) return false;
   const auto first = reinterpret_cast<DevicePointer>(memory);
   const DevicePointer last = first + static_cast<DevicePointer>(bytes) - 1;
-  const auto locked = [&](DevicePointer at) {
+  // Several ranges may lie side by side. All questions at once: of memory that is not the driver's this is no error, which
+  // tools that watch for errors would report.
+  for (DevicePointer at = first;;) {
     unsigned type = 0;
-    return api().pointer_get_attribute(&type, pointer_memory_type, at) == success && type == memory_type_host;
-  };
-  // Behind the range that `at` lies in; several may lie side by side. Where the driver does not tell, nothing is known.
-  const auto end_of = [&](DevicePointer at) -> DevicePointer {
     DevicePointer begin = 0;
     std::size_t size = 0;
-    const bool is_known = api().pointer_get_attribute(&begin, pointer_range_start, at) == success &&
-                          api().pointer_get_attribute(&size, pointer_range_size, at) == success &&
-                          begin <= at && at - begin < size;
-    return is_known ? begin + size : 0;
-  };
-  for (DevicePointer at = first; at != 0 && locked(at);)
-    if (at = end_of(at); at > last) return true;
-  return false;
+    int attributes[] = {pointer_memory_type, pointer_range_start, pointer_range_size};
+    void* values[] = {&type, &begin, &size};
+    if (api().pointer_get_attributes(3, attributes, values, at) != success || type != memory_type_host)
+      return false;
+    if (begin == 0 || begin > at || at - begin >= size) return false;  // the driver does not tell
+    at = begin + size;
+    if (at > last) return true;
+  }
 }
 
 namespace {
@@ -584,6 +628,7 @@ Result Device::load_image(const Unit& unit, const std::string& name, Compiler& c
 std::shared_ptr<const LoadedUnit> Device::load_anew(const Unit& unit, const std::string& name) {
   const std::shared_ptr<LoadedUnit> out(
       new LoadedUnit, [driver = platform_.driver, context = impl_->context](LoadedUnit* unloaded) {
+        const KeepContext keep(driver);  // a user's program may be the last owner
         static_cast<void>(driver->ctx_set_current(context));
         if (unloaded->module) static_cast<void>(driver->module_unload(unloaded->module));
         delete unloaded;

@@ -200,7 +200,8 @@ struct LoadStatistics {
 /// One GPU, opened. Thread-safe; blocks, streams and loaded units keep it alive.
 class Device : public std::enable_shared_from_this<Device> {
  public:
-  /// The first GPU of the platform, opened once per process (and platform). Throws BackendUnavailable.
+  /// The first GPU of the platform, opened once per process (and platform). Throws BackendUnavailable, also after an error that
+  /// has cost the process its GPU, and in a process that was forked from the one that had opened it.
   static std::shared_ptr<Device> get();
   ~Device();
 
@@ -253,6 +254,7 @@ class Device : public std::enable_shared_from_this<Device> {
   friend class PinnedBlock;
   explicit Device(Platform platform);
   double measured_link_rate();
+  void check_alive() const;
   std::optional<std::string> refusal_of(Compiler& compiler) const;
   void choose_compiler();
   Result load_image(const Unit& unit, const std::string& name, Compiler& compiler, LoadedUnit& into) const;

@@ -11,9 +11,9 @@ namespace anabranch::cuda {
 std::shared_ptr<const DriverApi> open_driver(const char* library) {
   void* opened = ::dlopen(library, RTLD_NOW | RTLD_LOCAL);
   if (!opened) {
-    const char* reason = ::dlerror();
-    throw BackendUnavailable(std::string("cuda: ") + library + " (the NVIDIA driver) cannot be opened: " +
-                             (reason ? reason : "no reason given"));
+    const char* reason = ::dlerror();  // begins with the name
+    throw BackendUnavailable(std::string("cuda: the NVIDIA driver cannot be opened: ") +
+                             (reason ? reason : library));
   }
   auto api = std::make_shared<DriverApi>();
   const auto find = [&]<class F>(F*& member, const char* symbol) {
@@ -53,7 +53,7 @@ std::shared_ptr<const DriverApi> open_driver(const char* library) {
   find(api->event_record, "cuEventRecord");
   find(api->event_synchronize, "cuEventSynchronize");
   find(api->event_elapsed_time, "cuEventElapsedTime");
-  find(api->pointer_get_attribute, "cuPointerGetAttribute");
+  find(api->pointer_get_attributes, "cuPointerGetAttributes");
   find(api->module_load_data, "cuModuleLoadData");
   find(api->module_unload, "cuModuleUnload");
   find(api->module_get_function, "cuModuleGetFunction");

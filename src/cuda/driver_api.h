@@ -59,8 +59,8 @@ struct DriverApi {
   Result (*event_record)(Event event, StreamHandle stream) = nullptr;                   // cuEventRecord
   Result (*event_synchronize)(Event event) = nullptr;                                   // cuEventSynchronize
   Result (*event_elapsed_time)(float* milliseconds, Event begin, Event end) = nullptr;  // cuEventElapsedTime
-  Result (*pointer_get_attribute)(void* value, int attribute,
-                                  DevicePointer pointer) = nullptr;         // cuPointerGetAttribute
+  Result (*pointer_get_attributes)(unsigned count, int* attributes, void** values,
+                                   DevicePointer pointer) = nullptr;        // cuPointerGetAttributes
   Result (*module_load_data)(Module* module, const void* image) = nullptr;  // cuModuleLoadData
   Result (*module_unload)(Module module) = nullptr;                         // cuModuleUnload
   Result (*module_get_function)(Function* function, Module module,

@@ -1,5 +1,8 @@
 #include "cuda/device.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -137,6 +140,35 @@ TEST_CASE("without a GPU the back end is not available") {
                     "cuda: no GPU can be used: starting the driver: CUDA_ERROR_NO_DEVICE: no "
                     "CUDA-capable device is detected");
   check_clean();
+}
+
+TEST_CASE("a GPU that is too old is named") {
+  FakeOptions old;
+  old.major = 6, old.minor = 1;
+  const WithFakeGpu gpu(old);
+  CHECK_THROWS_AS(Device::get(), BackendUnavailable);
+  CHECK_THROWS_WITH(Device::get(), Contains("has the compute capability 6.1, 7.0 is the least"));
+  check_clean();
+}
+
+TEST_CASE("a process that was forked from one with a GPU has none") {
+  const WithFakeGpu gpu;
+  const auto device = Device::get();
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    int status = 1;
+    try {
+      Device::get();
+    } catch (const BackendUnavailable&) {
+      status = 0;
+    }
+    ::_exit(status);
+  }
+  int status = -1;
+  REQUIRE(::waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  CHECK(Device::get() == device);
 }
 
 TEST_CASE("driver results become exceptions") {
@@ -608,7 +640,10 @@ TEST_CASE("a kernel that dies is a run error with the driver's words") {
     // Nothing works any more on this context, and nothing crashes.
     CHECK_THROWS_AS(device->allocate(8), RunError);
     CHECK_THROWS_AS(stream.idle(), RunError);
-    CHECK_THROWS_AS(everything(), RunError);
+    CHECK_THROWS_WITH(
+        Device::get(),
+        Contains("cuda: no GPU can be used: it was lost to an error: CUDA_ERROR_LAUNCH_FAILED"));
+    CHECK_THROWS_AS(everything(), BackendUnavailable);
   }
   CHECK(gpu->violations().size() == 1);
   gpu->heal();
@@ -684,7 +719,7 @@ TEST_CASE("every driver function that fails is an error, leaks nothing, and the 
                                      "mem_free_host",       "stream_destroy",
                                      "event_destroy",       "module_unload",
                                      "get_error_name",      "get_error_string",
-                                     "ctx_get_current",     "pointer_get_attribute",
+                                     "ctx_get_current",     "pointer_get_attributes",
                                      "stream_synchronize",  "func_get_attribute",
                                      "func_set_attribute",  "occupancy_max_active_blocks"};
   const auto all = gpu_host::FakeGpu::entries();

@@ -15,7 +15,7 @@ using Catch::Matchers::Contains;
 TEST_CASE("a driver that is not there, or is none, is named") {
   CHECK_THROWS_AS(cuda::open_driver("libcuda-that-is-not-there.so.1"), BackendUnavailable);
   CHECK_THROWS_WITH(cuda::open_driver("libcuda-that-is-not-there.so.1"),
-                    Contains("cuda: libcuda-that-is-not-there.so.1 (the NVIDIA driver) cannot be opened: ") &&
+                    Contains("cuda: the NVIDIA driver cannot be opened: libcuda-that-is-not-there.so.1: ") &&
                         Contains("No such file"));
   CHECK_THROWS_WITH(cuda::open_driver("libm.so.6"), Contains("libm.so.6 lacks cuInit"));
 }
@@ -93,6 +93,7 @@ static_assert(same(&DriverApi::mem_alloc, &cuMemAlloc));
 static_assert(same(&DriverApi::mem_free, &cuMemFree));
 static_assert(same(&DriverApi::mem_host_alloc, &cuMemHostAlloc));
 static_assert(same(&DriverApi::mem_free_host, &cuMemFreeHost));
+static_assert(same(&DriverApi::pointer_get_attributes, &cuPointerGetAttributes));
 static_assert(same(&DriverApi::memcpy_htod_async, &cuMemcpyHtoDAsync));
 static_assert(same(&DriverApi::memcpy_dtoh_async, &cuMemcpyDtoHAsync));
 static_assert(same(&DriverApi::memset_d8_async, &cuMemsetD8Async));

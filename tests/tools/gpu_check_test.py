@@ -193,11 +193,25 @@ class GpuCheck(unittest.TestCase):
 
     def test_tests_that_hang_leave_the_later_parts_their_time(self):
         self.assertEqual(self.run_check("--seconds=40", "--jobs=1"), 1)
-        self.assertTrue(self.results("tests")["test_cuda_gpu: hangs"].startswith("failed: more than "))
+        self.assertTrue(self.results("tests")["test_cuda_gpu: hangs"].startswith("left out: cut off after "))
         self.assertEqual(self.results("bench")["spmv/27"], "passed")
         self.assertEqual(self.results("bench")["streamed/27"], "passed")
         self.assertEqual(self.results("cpu")["cpu/spmv/laplacian27"], "passed")
         self.assertEqual(self.results("profile")["all"], "skipped: no ncu")
+
+    def test_a_part_that_was_not_run_whole_holds_nothing(self):
+        write_program(self.root / "bin" / "test_cuda_gpu",
+                      TESTS.replace("fails crashes hangs loses", "hangs").replace("fails)", "never)"))
+        self.assertEqual(self.run_check("--part=tests", "--seconds=12", "--jobs=1"), 0, self.printed)
+        figure, holds = self.claim("All tests pass on the GPU")
+        self.assertEqual(holds, "not measured")
+        self.assertRegex(figure, "not measured: [1-9][0-9]* passed, 0 failed, [1-9][0-9]* left out or skipped")
+
+    def test_a_lost_gpu_leaves_what_needs_none(self):
+        self.assertEqual(self.run_check("--test-seconds=1", "--jobs=1",
+                                        STUB_CUDA_LOST=str(self.scratch / "lost")), 1)
+        self.assertEqual(self.results("bench")["spmv/27"], "left out: the GPU is lost")
+        self.assertEqual(self.results("cpu")["cpu/spmv/laplacian27"], "passed")
 
     def test_time_is_kept(self):
         self.assertEqual(self.run_check("--seconds=1"), 0)

@@ -77,7 +77,7 @@ DeviceChunk::DeviceChunk(DeviceRun& run, RunContext& context, RunBackend& backen
       stream_(run.device(), run.trace(), slot + 1),  // 0 is the run's own
       in_(context),
       out_(context),
-      computed_(context, run.device()),
+      pieces_(context, run.device()),
       memory_(run, stream_),
       read_(read_components(work.stage)) {}
 
@@ -94,7 +94,7 @@ void DeviceChunk::forget() noexcept {
   held_.clear();
   blocks_of_.clear();
   memory_.release();
-  computed_.release();
+  pieces_.release();
   release_items();
 }
 
@@ -338,15 +338,19 @@ bool DeviceChunk::make_offsets_on_device(const plan::OffsetsStep& step, std::siz
   for (const plan::PlanExtent& d : descriptor.extents)
     what.extents[what.rank++] = device_extent(d, what.count);
   const std::int64_t bytes = (what.count + 1) * 8;
-  const cuda::Address at = hold("offsets", bytes + static_cast<std::int64_t>(sizeof totals_));
+  constexpr std::int64_t totals_bytes = sizeof(device::ItemTotals);
+  const cuda::Address at = hold("offsets", bytes + totals_bytes);
   what.offsets = device_pointer<std::int64_t>(at);
   what.totals = device_pointer<device::ItemTotals>(at + static_cast<cuda::Address>(bytes));
   run_.run(stream_, "offsets", fmt::format("a scan of the sizes of {} items", what.count), what, memory_);
-  stream_.download(&totals_, at + static_cast<cuda::Address>(bytes), sizeof totals_);
+  std::byte* const landed = pieces_.room(totals_bytes);
+  stream_.download(landed, at + static_cast<cuda::Address>(bytes), totals_bytes);
   wait_for_sizes(steps);
-  if (totals_.elements == device::too_many_elements) return false;
+  device::ItemTotals totals{};
+  std::memcpy(&totals, landed, sizeof totals);
+  if (totals.elements == device::too_many_elements) return false;
   device_offsets_[step.descriptor] = at;
-  scanned(step, totals_.elements, totals_.longest);
+  scanned(step, totals.elements, totals.longest);
   return true;
 }
 
@@ -364,20 +368,24 @@ device::ItemOffsets::Extent DeviceChunk::device_extent(const plan::PlanExtent& d
 /// given other memory.
 const std::int64_t* DeviceChunk::upload_computed(const std::vector<std::int64_t>& values) {
   const cuda::Address at = hold("offsets", bytes_in(values));
-  stream_.upload(at, computed_.keep(values.data(), bytes_in(values)), bytes_in(values));
+  stream_.upload(at, pieces_.keep(values.data(), bytes_in(values)), bytes_in(values));
   return device_pointer<const std::int64_t>(at);
 }
 
 /// Downloads item sizes that kernels among the first `steps` steps computed, and waits for them.
 void DeviceChunk::fetch(int array, std::size_t steps) {
   if (host_.contains(array)) return;
-  // Kept with the chunk: the copy may still be in flight when something fails here.
-  std::vector<std::int64_t>& values = host_[array];
   const std::int64_t items = items_of_array(array);
-  values.resize(static_cast<std::size_t>(items));
-  if (!values.empty())
-    stream_.download(values.data(), arrays_[static_cast<std::size_t>(array)][0], items * 8);
+  std::vector<std::int64_t> values(static_cast<std::size_t>(items));
+  const std::byte* landed = nullptr;
+  if (items > 0) {
+    std::byte* const to = pieces_.room(items * 8);
+    stream_.download(to, arrays_[static_cast<std::size_t>(array)][0], items * 8);
+    landed = to;
+  }
   wait_for_sizes(steps);
+  if (landed) std::memcpy(values.data(), landed, static_cast<std::size_t>(items) * 8);
+  host_[array] = std::move(values);
 }
 
 /// Those sizes of an array's items that are values.
@@ -591,17 +599,27 @@ void DeviceChunk::rearrange_on_host(const plan::RearrangeStep& step, std::size_t
 
 /// A size is meaningless where a check of its kernel failed, so that error comes first.
 void DeviceChunk::wait_for_sizes(std::size_t steps) {
-  const auto bytes = static_cast<std::int64_t>(steps * sizeof(cuda::ErrorRecord));
-  if (bytes > 0) stream_.download(records_.data(), device_records_, bytes);
+  const auto land = [&](cuda::Address from, std::int64_t bytes) -> const std::byte* {
+    if (bytes == 0) return nullptr;
+    std::byte* const to = pieces_.room(bytes);
+    stream_.download(to, from, bytes);
+    return to;
+  };
+  const std::size_t record_bytes = steps * sizeof(cuda::ErrorRecord),
+                    failure_bytes = steps * sizeof(device::Failure);
+  const std::byte* const records = land(device_records_, static_cast<std::int64_t>(record_bytes));
   const auto rearranged = [](const plan::Step& step) {
     return std::holds_alternative<plan::RearrangeStep>(step);
   };
   const auto& all = stage_.group.steps;
-  if (std::any_of(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(steps), rearranged))
-    stream_.download(failures_.data(), device_failures_,
-                     static_cast<std::int64_t>(steps * sizeof(device::Failure)));
+  const bool may_fail =
+      std::any_of(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(steps), rearranged);
+  const std::byte* const failures =
+      may_fail ? land(device_failures_, static_cast<std::int64_t>(failure_bytes)) : nullptr;
   stream_.synchronize();
   run_.check_stop();
+  if (records) std::memcpy(records_.data(), records, record_bytes);
+  if (failures) std::memcpy(failures_.data(), failures, failure_bytes);
   raise_first(steps);
 }
 

@@ -89,7 +89,7 @@ class DeviceChunk final : public ChunkGroup {
   GlobalValues& global_;
   DeviceStream stream_;
   DeviceStaging in_, out_;
-  DevicePieces computed_;
+  DevicePieces pieces_;
   std::vector<Copy> copies_;
   StreamMemory memory_;
   std::vector<std::vector<bool>> read_;  ///< per group array and component: whether it is uploaded
@@ -102,8 +102,6 @@ class DeviceChunk final : public ChunkGroup {
   std::map<int, cuda::Address> device_offsets_;      ///< per descriptor
   std::map<int, std::vector<std::int64_t>> host_;    ///< per array: values that sizes depend on
   std::map<int, const std::int64_t*> staged_sizes_;  ///< the same, downloaded with the results
-  /// Totals of offsets that the GPU made: written by a copy in flight.
-  device::ItemTotals totals_{};
   std::map<int, const std::int64_t*>
       wide_offsets_;                        ///< per descriptor whose offsets have 32 bits: in 64, on the GPU
   std::vector<cuda::ErrorRecord> records_;  ///< per step

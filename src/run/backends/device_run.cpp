@@ -14,8 +14,11 @@
 namespace anabranch::runtime {
 
 namespace {
-/// Bytes of freed device memory that are kept for the next run; other programs may want the rest.
-constexpr std::int64_t kept_between_runs = std::int64_t{256} << 20;
+/// Bytes of freed device memory that are kept for the next run; other programs may want the rest. To allocate and free what the
+/// chunks of a stream take would cost milliseconds of each run.
+std::int64_t kept_between_runs(const cuda::Device& device) {
+  return std::clamp(device.facts().memory / 8, std::int64_t{256} << 20, std::int64_t{2} << 30);
+}
 
 std::int64_t usable(const cuda::Device& device, std::int64_t bound) {
   return bound > 0 ? bound : device.available() / 10 * 9;
@@ -52,7 +55,7 @@ DeviceRun::DeviceRun(std::shared_ptr<cuda::Device> device, std::shared_future<De
 ResidentCopy::~ResidentCopy() {
   const cuda::KeepContext keep(device_->shared_api());
   block_ = {};
-  device_->trim(kept_between_runs);
+  device_->trim(kept_between_runs(*device_));
 }
 
 void ResidentCopy::download(void* to, std::int64_t bytes) {
@@ -73,7 +76,7 @@ DeviceRun::~DeviceRun() {
   replaced_.clear();
   memory_.release();
   no_checks_ = {};
-  device_->trim(kept_between_runs);
+  device_->trim(kept_between_runs(*device_));
 }
 
 DeviceMemory DeviceRun::allocate(const char* what, std::int64_t bytes) {

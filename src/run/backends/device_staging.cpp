@@ -1,6 +1,7 @@
 #include "run/backends/device_staging.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #if defined(__SSE2__)
@@ -44,12 +45,33 @@ void fill_staging(scheduler::Executor& executor, void* to, const void* from, std
     executor.parallel_for(pieces, one);
 }
 
+std::byte* DevicePieces::room(std::int64_t bytes) {
+  if (small_used_ + padded(bytes) <= small_bytes) {
+    if (small_.block.bytes() == 0) small_ = make(small_bytes);
+    return small_.block.data() + std::exchange(small_used_, small_used_ + padded(bytes));
+  }
+  // In classes, so that a stream of chunks of about the same size finds its memory again: locking takes longer than copying.
+  const auto power = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(bytes)));
+  const std::int64_t step = std::max(small_bytes, power / 4);
+  return pieces_.emplace_back(make((bytes + step - 1) / step * step)).block.data();
+}
+
 const void* DevicePieces::keep(const void* from, std::int64_t bytes) {
   if (bytes == 0) return nullptr;
+  std::byte* const to = room(bytes);
+  std::memcpy(to, from, static_cast<std::size_t>(bytes));
+  return to;
+}
+
+void DevicePieces::release() {
+  pieces_.clear();
+  small_used_ = 0;
+}
+
+DevicePieces::Piece DevicePieces::make(std::int64_t bytes) {
   Piece piece{context_.budget.reserve("staging for the GPU", padded(bytes)), {}};
   piece.block = cuda::PinnedBlock(device_, bytes);
-  std::memcpy(piece.block.data(), from, static_cast<std::size_t>(bytes));
-  return pieces_.emplace_back(std::move(piece)).block.data();
+  return piece;
 }
 
 void DeviceStaging::begin(const std::shared_ptr<cuda::Device>& device, std::int64_t bytes) {

@@ -37,23 +37,31 @@ class DeviceStaging {
   std::int64_t used_ = 0;
 };
 
-/// For little that becomes known while a chunk is under way: piece by piece, each in memory of its own.
+/// For little that is copied while a chunk is under way, to the GPU or from there: piece by piece, each in memory of its own, but
+/// for the smallest.
 class DevicePieces {
  public:
   DevicePieces(RunContext& context, std::shared_ptr<cuda::Device> device)
       : context_(context), device_(std::move(device)) {}
+  /// Room that is there until `release`, for what is downloaded say: the driver waits for a copy to other memory.
+  std::byte* room(std::int64_t bytes);
   /// A copy that lies there until `release`.
   const void* keep(const void* from, std::int64_t bytes);
-  void release() { pieces_.clear(); }
+  void release();
 
  private:
   struct Piece {
     scheduler::Reservation reservation;
     cuda::PinnedBlock block;
   };
+  static constexpr std::int64_t small_bytes = 4 << 10;
+  Piece make(std::int64_t bytes);
+
   RunContext& context_;
   std::shared_ptr<cuda::Device> device_;
   std::vector<Piece> pieces_;
+  Piece small_;  ///< stays
+  std::int64_t small_used_ = 0;
 };
 
 }  // namespace anabranch::runtime

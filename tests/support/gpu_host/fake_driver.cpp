@@ -94,7 +94,7 @@ std::vector<std::string> FakeGpu::entries() {
           "mem_free",
           "mem_host_alloc",
           "mem_free_host",
-          "pointer_get_attribute",
+          "pointer_get_attributes",
           "memcpy_htod_async",
           "memcpy_dtoh_async",
           "memset_d8_async",

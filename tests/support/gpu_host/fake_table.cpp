@@ -357,21 +357,22 @@ cuda::DriverApi fake_table() {
       return s.violate("page-locked memory freed twice, or never allocated"), invalid_value;
     });
   };
-  t.pointer_get_attribute = [](void* value, int attribute, cuda::DevicePointer at) {
-    return enter("pointer_get_attribute", Needs::context, Kind::ordinary, [&](FakeState& s) {
+  // Of memory that is none of the driver's it says nothing: all values are 0.
+  t.pointer_get_attributes = [](unsigned count, int* attributes, void** values, cuda::DevicePointer at) {
+    return enter("pointer_get_attributes", Needs::context, Kind::ordinary, [&](FakeState& s) {
       const auto [begin, size] = s.page_locked_range(pointer(at));
-      if (size == 0) return invalid_value;
-      if (attribute == cuda::pointer_memory_type) {
-        *static_cast<unsigned*>(value) = cuda::memory_type_host;
-        return cuda::success;
+      const bool tells = size != 0 && s.options.tells_ranges;
+      for (unsigned i = 0; i < count; ++i) {
+        if (attributes[i] == cuda::pointer_memory_type)
+          *static_cast<unsigned*>(values[i]) = size != 0 ? cuda::memory_type_host : 0;
+        else if (attributes[i] == cuda::pointer_range_start)
+          *static_cast<cuda::DevicePointer*>(values[i]) =
+              tells ? reinterpret_cast<cuda::DevicePointer>(begin) : 0;
+        else if (attributes[i] == cuda::pointer_range_size)
+          *static_cast<std::size_t*>(values[i]) = tells ? size : 0;
+        else
+          return invalid_value;
       }
-      if (!s.options.tells_ranges) return invalid_value;
-      if (attribute == cuda::pointer_range_start)
-        *static_cast<cuda::DevicePointer*>(value) = reinterpret_cast<cuda::DevicePointer>(begin);
-      else if (attribute == cuda::pointer_range_size)
-        *static_cast<std::size_t*>(value) = size;
-      else
-        return invalid_value;
       return cuda::success;
     });
   };
