@@ -55,7 +55,7 @@ std::string unknown_arguments(const CLI::App& app) {
 constexpr const char* footer =
     "Exit status: 0 done; 1 done, and the answer is no; 2 usage; 3 bad input data;\n"
     "4 input or output failed; 5 a resource limit; 6 back end not available; 7 internal error;\n"
-    "130 stopped by SIGINT; 143 stopped by SIGTERM (a second signal ends the process at once).";
+    "129 stopped by SIGHUP; 130 by SIGINT; 143 by SIGTERM (a second signal ends the process at once).";
 
 /// `interrupt` is made when there is work to be stopped. `help`: what to ask for more about what was tried.
 int run(int argc, char** argv, std::optional<Interrupt>& interrupt, std::string& help) {

@@ -16,6 +16,7 @@
 #include "apps/commands.h"
 #include "apps/common/exit_status.h"
 #include "apps/common/idle_options.h"
+#include "apps/common/input_files.h"
 #include "apps/common/numbers.h"
 #include "apps/common/output_files.h"
 #include "apps/common/process_memory.h"
@@ -154,6 +155,8 @@ AudioReport extract(const AudioRequest& request, Interrupt& interrupt) {
 void run_audio(const AudioRequest& request, Interrupt& interrupt) {
   std::vector<NamedFile> inputs{{"the segments", request.segments}};
   for (const std::string& path : request.inputs) inputs.push_back({"an input", path});
+  for (const std::string& path : request.inputs) check_input("IN", path);
+  refuse_compressed(request.segments);
   check_outputs(inputs,
                 {{"--out", request.out}, {"--trace", request.run.trace}, {"--report", request.run.report}});
   const AudioReport report = extract(request, interrupt);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -25,9 +26,13 @@ std::optional<std::vector<double>> numbers_of(std::string_view line) {
     if (begin == std::string_view::npos) return out;
     line.remove_prefix(begin);
     double value = 0;
-    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), value);
-    line.remove_prefix(static_cast<std::size_t>(end - line.data()));
-    if (error != std::errc() || (!line.empty() && separators.find(line.front()) == std::string_view::npos))
+    const char* const at = line.data();
+    const auto [end, error] = std::from_chars(at, at + line.size(), value);
+    line.remove_prefix(static_cast<std::size_t>(end - at));
+    if (error == std::errc::result_out_of_range)  // infinite, or 0
+      value = std::strtod(std::string(at, end).c_str(), nullptr);
+    if (error == std::errc::invalid_argument || std::isnan(value) ||
+        (!line.empty() && separators.find(line.front()) == std::string_view::npos))
       return {};
     out.push_back(value);
   }

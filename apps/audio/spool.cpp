@@ -108,7 +108,7 @@ class SpoolSource final : public SourceBase {
 
 Spool::Spool(std::string name, std::int64_t columns) : name_(std::move(name)), columns_(columns) {
   const char* const set = std::getenv("TMPDIR");
-  const std::string folder = set && *set ? set : "/var/tmp";
+  const std::string folder = set && *set ? set : ::access("/var/tmp", W_OK) == 0 ? "/var/tmp" : "/tmp";
   place_ = fmt::format("{}, kept for a while in the folder {} (TMPDIR can name another one)", name_, folder);
   std::string path = folder + "/anabranch-XXXXXX";
   file_ = ::mkostemp(path.data(), O_CLOEXEC);

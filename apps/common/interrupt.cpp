@@ -1,5 +1,6 @@
 #include "apps/common/interrupt.h"
 
+#include <chrono>
 #include <cstdlib>
 #include <system_error>
 
@@ -7,10 +8,24 @@
 
 namespace anabranch::apps {
 
+namespace {
+
+/// Wakes who waits for the others. The number is one that nobody sends.
+int waker() { return SIGRTMIN + 7; }
+
+/// As whoever started the process wants it: SIGHUP under nohup, SIGINT of what a script runs in the background.
+bool is_ignored(int signal) {
+  struct sigaction action{};
+  return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+}  // namespace
+
 Interrupt::Interrupt() {
   sigemptyset(&signals_);
-  sigaddset(&signals_, SIGINT);
-  sigaddset(&signals_, SIGTERM);
+  for (const int signal : {SIGHUP, SIGINT, SIGTERM})
+    if (!is_ignored(signal)) sigaddset(&signals_, signal);
+  sigaddset(&signals_, waker());
   pthread_sigmask(SIG_BLOCK, &signals_, nullptr);
   try {
     waiter_ = std::thread([this] { wait(); });
@@ -22,20 +37,26 @@ Interrupt::Interrupt() {
 
 Interrupt::~Interrupt() {
   over_ = true;
-  // It is blocked, and taken by sigwait.
-  pthread_kill(waiter_.native_handle(), SIGTERM);  // NOLINT(bugprone-bad-signal-to-kill-thread)
+  pthread_kill(waiter_.native_handle(), waker());
   waiter_.join();
   // What the system still does before the process is gone needs no patience.
   pthread_sigmask(SIG_UNBLOCK, &signals_, nullptr);
 }
 
 void Interrupt::wait() {
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point first;
   for (;;) {
     int signal = 0;
     if (sigwait(&signals_, &signal) != 0) continue;
     if (over_) return;
-    const bool second = signal_.exchange(signal) != 0;
-    if (second || at_once_) std::_Exit(128 + signal);
+    if (signal == waker()) continue;
+    int first_signal = 0;
+    const bool again = !signal_.compare_exchange_strong(first_signal, signal);
+    // What is sent to a process and to its group, as timeout does, comes twice and is one request.
+    if (at_once_ || (again && Clock::now() - first >= same_request)) std::_Exit(128 + signal);
+    if (again) continue;
+    first = Clock::now();
     source_.request_stop();
   }
 }

@@ -1,11 +1,13 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <stop_token>
 #include <thread>
 
-/// SIGINT and SIGTERM as a request to stop; a second one ends the process at once.
+/// SIGHUP, SIGINT and SIGTERM as a request to stop, but for those that were ignored when the process began; a second one ends
+/// the process at once, unless it comes with the first.
 namespace anabranch::apps {
 
 /// One in the program, made before any other thread: it blocks the signals for all threads and waits for them
@@ -36,6 +38,9 @@ class Interrupt {
   };
 
  private:
+  /// A signal that comes so soon after the first one is no second request.
+  static constexpr std::chrono::milliseconds same_request{300};
+
   void wait();
 
   sigset_t signals_{};

@@ -18,6 +18,9 @@ std::string quoted(const std::string& text, Shell shell) {
   return out + "'";
 }
 
+constexpr const char* help_text = "Print this help message and exit";
+constexpr const char* version_text = "Display program version information and exit";
+
 std::string names_of(const std::vector<SubcommandText>& subcommands) {
   std::string names;
   for (const SubcommandText& sub : subcommands) names += (names.empty() ? "" : " ") + sub.name;
@@ -141,9 +144,13 @@ std::string zsh(const std::vector<SubcommandText>& subcommands) {
       "#compdef anabranch\n# Completion of anabranch for zsh.\n_anabranch() {\n  local -a subcommands=(\n";
   for (const SubcommandText& sub : subcommands)
     out += fmt::format("    {}\n", quoted(sub.name + ":" + zsh_text(sub.description), Shell::zsh));
-  out +=
-      "  )\n  if (( CURRENT == 2 )); then\n    _describe subcommand subcommands\n    return\n  fi\n"
-      "  local subcommand=$words[2]\n  shift words\n  (( CURRENT-- ))\n  case $subcommand in\n";
+  out += "  )\n  local -a options=(" + quoted(std::string("--help:") + help_text, Shell::zsh) + " " +
+         quoted(std::string("--version:") + version_text, Shell::zsh) +
+         ")\n"
+         "  if (( CURRENT == 2 )); then\n    _describe subcommand subcommands\n    _describe -o option "
+         "options\n    return\n"
+         "  fi\n"
+         "  local subcommand=$words[2]\n  shift words\n  (( CURRENT-- ))\n  case $subcommand in\n";
   for (const SubcommandText& sub : subcommands) {
     out += fmt::format("    {})\n      _arguments", sub.name);
     for (const OptionText& option : sub.options) {
@@ -154,7 +161,8 @@ std::string zsh(const std::vector<SubcommandText>& subcommands) {
         continue;
       }
       for (const std::string& name : option.names) {
-        what = fmt::format("{}[{}]", name, zsh_text(option.description));
+        const bool joined = !option.value.empty() && name.starts_with("--");  // --option=value, too
+        what = fmt::format("{}{}[{}]", name, joined ? "=" : "", zsh_text(option.description));
         if (!option.value.empty()) what += fmt::format(":{}:{}", option.value, zsh_values(option));
         out += " \\\n        " + quoted(what, Shell::zsh);
       }
@@ -188,13 +196,21 @@ std::string fish(const std::vector<SubcommandText>& subcommands) {
       "    contains -- $word $before; or string join , -- $before $word\n"
       "  end\n"
       "end\n"
-      "complete -c anabranch -f\n";
+      "function __anabranch_runs\n"
+      "  set -l words (commandline -opc)\n"
+      "  test (count $words) -gt 1; and test \"$words[2]\" = \"$argv[1]\"\n"
+      "end\n"
+      "complete -c anabranch -f\n" +
+      fmt::format("complete -c anabranch -n __fish_use_subcommand -l help -d {}\n",
+                  quoted(help_text, Shell::fish)) +
+      fmt::format("complete -c anabranch -n __fish_use_subcommand -l version -d {}\n",
+                  quoted(version_text, Shell::fish));
   for (const SubcommandText& sub : subcommands)
     out += fmt::format("complete -c anabranch -n __fish_use_subcommand -a {} -d {}\n", sub.name,
                        quoted(sub.description, Shell::fish));
   for (const SubcommandText& sub : subcommands)
     for (const OptionText& option : sub.options) {
-      out += fmt::format("complete -c anabranch -n '__fish_seen_subcommand_from {}'", sub.name);
+      out += fmt::format("complete -c anabranch -n '__anabranch_runs {}'", sub.name);
       for (const std::string& name : option.names)
         if (!option.positional)
           out += name.starts_with("--") ? " -l " + name.substr(2) : " -s " + name.substr(1);

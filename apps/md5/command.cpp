@@ -14,6 +14,7 @@
 
 #include "apps/commands.h"
 #include "apps/common/exit_status.h"
+#include "apps/common/input_files.h"
 #include "apps/common/output_files.h"
 #include "apps/common/proposals.h"
 #include "apps/common/quantities.h"
@@ -126,10 +127,17 @@ int run_md5(const Md5Options& options, Interrupt& interrupt) {
   Md5Report report;
   report.options = options;
   report.memory = options.run.memory_bound();
-  const DigestTable digests(options.digests, report.memory / 2);
+  std::optional<Interrupt::AtOnce> opening_may_wait(interrupt);  // for who is to write to a pipe
+  const bool piped_digests = options.digests == "-";
+  if (piped_digests && std::count(options.lists.begin(), options.lists.end(), "-") > 0)
+    throw UsageError("DIGESTS and WORDLIST: standard input, -, is there twice: it passes once");
+  refuse_compressed(options.digests);
+  for (const std::string& list : options.lists) refuse_compressed(list);
+  const DigestTable digests(piped_digests ? "/dev/stdin" : options.digests, report.memory / 2);
   report.digests_given = digests.given();
   report.digests_distinct = digests.distinct();
   const auto lists = open_word_lists(options.lists);
+  opening_may_wait.reset();
   if (options.run.repeat > 1 && !lists.info().rewindable)
     throw UsageError("--repeat: what comes from a pipe passes once");
   const std::vector<Rule> rules = rules_of(options.rules);
@@ -194,7 +202,7 @@ void add_md5(CLI::App& app, Action& chosen) {
   auto given = std::make_shared<Md5Options>();
   auto rules = std::make_shared<std::string>();
   sub->add_option("DIGESTS", given->digests,
-                  "A file of MD5 digests in hexadecimal, one a line; or one such digest")
+                  "A file of MD5 digests in hexadecimal, one a line, - is standard input; or one such digest")
       ->required()
       ->option_text("FILE|DIGEST");
   sub->add_option("WORDLIST", given->lists, "Texts with a word on each line; - is standard input")
@@ -212,9 +220,8 @@ void add_md5(CLI::App& app, Action& chosen) {
   sub->footer(
       "Exit status: 0 a digest was found; 1 none was; 2 usage; 3 bad digests, or a word list's line of more "
       "than 16 MiB;\n"
-      "4 input or output failed; 5 a resource limit; 6 back end not available; 7 internal error; 130 stopped "
-      "by SIGINT;\n"
-      "143 stopped by SIGTERM.");
+      "4 input or output failed; 5 a resource limit; 6 back end not available; 7 internal error;\n"
+      "129 stopped by SIGHUP; 130 by SIGINT; 143 by SIGTERM.");
   sub->callback([given, rules, run, &chosen] {
     given->run = run.chosen();
     given->rules = parse_rules(*rules);

@@ -11,6 +11,7 @@
 #include "apps/commands.h"
 #include "apps/common/byte_size.h"
 #include "apps/common/exit_status.h"
+#include "apps/common/input_files.h"
 #include "apps/common/numbers.h"
 #include "apps/common/output_files.h"
 #include "apps/common/proposals.h"
@@ -88,6 +89,7 @@ class RoundLabel {
 };
 
 ExitStatus run_pagerank(const PageRankOptions& options, Interrupt& interrupt) {
+  check_input("GRAPH", options.graph);
   check_outputs({{"the graph", options.graph}},
                 {{"--out", options.out}, {"--trace", options.run.trace}, {"--report", options.run.report}});
   PageRankReport report;

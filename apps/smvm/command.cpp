@@ -12,6 +12,7 @@
 #include "apps/commands.h"
 #include "apps/common/byte_size.h"
 #include "apps/common/exit_status.h"
+#include "apps/common/input_files.h"
 #include "apps/common/matrix_types.h"
 #include "apps/common/output_files.h"
 #include "apps/common/quantities.h"
@@ -175,6 +176,8 @@ void multiply(SmvmReport& report, Interrupt& interrupt) {
 }
 
 void run_smvm(const SmvmOptions& options, Interrupt& interrupt) {
+  check_input("MATRIX", options.matrix);
+  for (const std::string& x : {options.vector, options.vectors}) refuse_compressed(x);
   check_outputs({{"the matrix", options.matrix},
                  {"the vector x", options.vector},
                  {"the matrix of vectors x", options.vectors}},

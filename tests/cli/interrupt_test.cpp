@@ -1,5 +1,7 @@
 #include "support/catch.h"
 
+#include <sys/stat.h>
+
 #include <chrono>
 #include <csignal>
 #include <functional>
@@ -69,6 +71,12 @@ TEST_CASE("signals: a run stops cleanly, without output") {
     }
 }
 
+TEST_CASE("signals: a pipe that nobody writes to is not waited for") {
+  const TemporaryDirectory dir;
+  REQUIRE(::mkfifo((dir / "words").c_str(), 0600) == 0);
+  stops({"md5", std::string(32, '0'), dir / "words"}, SIGTERM, 143, always);
+}
+
 TEST_CASE("signals: a run that was stopped leaves a report that says so") {
   const TemporaryDirectory dir;
   REQUIRE(command({"generate", "laplacian2d", "--size", "700", "--out", dir / "m.npz"}).status == 0);
@@ -76,6 +84,40 @@ TEST_CASE("signals: a run that was stopped leaves a report that says so") {
   const auto run = anabranch::testing::PageFile(dir / "r.html").data["run"];
   CHECK(run["cancelled"] == true);
   CHECK(run["error"] == "the run was cancelled");
+}
+
+TEST_CASE("signals: a hang-up stops, and what comes twice at once is one request") {
+  const TemporaryDirectory dir;
+  io_test::write_file(dir / "a.wav", wav(audio_signal(3000, 1)));
+  const std::vector<std::string> line{"audio",      dir / "a.wav", "--out",       dir / "f.npz",
+                                      "--features", "lpc",         "--lpc-order", "128"};
+  for (const auto& [signal, status] : {std::pair{SIGHUP, 129}, std::pair{SIGTERM, 143}})
+    for (const auto pause : {0ms, 5ms}) {
+      const TemporaryDirectory cache;  // kernels are being compiled, which takes a while to stop
+      Process process(line, with_cache(cache.path()));
+      wait_until([&] { return cache.files() > 0; });
+      process.signal(signal);
+      std::this_thread::sleep_for(pause);
+      process.signal(signal);
+      const Outcome o = process.finish();
+      INFO(o.err);
+      CHECK(o.status == status);
+      CHECK(dir.files() == 1);
+    }
+}
+
+TEST_CASE("signals: those that are ignored stay so") {
+  const TemporaryDirectory dir;
+  REQUIRE(command({"generate", "laplacian2d", "--size", "300", "--out", dir / "m.npz"}).status == 0);
+  const auto ignored = std::signal(SIGINT, SIG_IGN);  // by processes that this one starts, too
+  Process process({"smvm", dir / "m.npz", "--repeat", "1000000", "--out", dir / "y.npy"});
+  std::signal(SIGINT, ignored);
+  wait_until([&] { return process.blocks(SIGTERM); });
+  CHECK(!process.blocks(SIGINT));
+  process.signal(SIGINT);
+  std::this_thread::sleep_for(100ms);
+  process.signal(SIGTERM);
+  CHECK(process.finish().status == 143);
 }
 
 TEST_CASE("signals: sorting a Matrix Market file stops") {

@@ -108,6 +108,34 @@ TEST_CASE("too few threads: exit status 5 and a sentence") {
   CHECK(refused > 0);
 }
 
+TEST_CASE("inputs: what is compressed is not taken for a text") {
+  const TemporaryDirectory dir;
+  const std::string digest(32, '0');
+  const auto refused = [&](const std::vector<std::string>& arguments, const std::string& says) {
+    const Outcome o = command(arguments);
+    INFO(o.err);
+    CHECK(o.status == 3);
+    CHECK(o.err.find("f: it is compressed with " + says) != std::string::npos);
+  };
+  const std::pair<std::string, std::string> kinds[] = {{"\x1f\x8b\x08", "gzip; unpack it first: gunzip -k"},
+                                                       {std::string("\xfd"
+                                                                    "7zXZ\0",
+                                                                    6),
+                                                        "xz"},
+                                                       {"\x28\xb5\x2f\xfd", "zstd"},
+                                                       {"BZh91AY&SY", "bzip2"}};
+  for (const auto& [begins, says] : kinds) {
+    anabranch::testing::write_file(dir / "f", begins + " and more");
+    refused({"md5", digest, dir / "f"}, says);
+    refused({"md5", dir / "f", dir / "f"}, says);
+    refused({"pagerank", dir / "f", "--edges", "text"}, says);
+    refused({"smvm", dir / "f", "--out", dir / "y.npy"}, says);
+    refused({"audio", dir / "f", "--out", dir / "y.npz"}, says);
+  }
+  anabranch::testing::write_file(dir / "f", "BZh\n");
+  CHECK(command({"md5", digest, dir / "f"}).status == 1);
+}
+
 TEST_CASE("signals: a second one ends what the first could not stop") {
   const TemporaryDirectory folder;
   const std::string pipe = folder / "pipe";
@@ -121,7 +149,7 @@ TEST_CASE("signals: a second one ends what the first could not stop") {
   const Watchdog watchdog(process);
   std::this_thread::sleep_for(500ms);
   process.signal(SIGTERM);
-  std::this_thread::sleep_for(200ms);
+  std::this_thread::sleep_for(500ms);  // what comes sooner is the same request
   process.signal(SIGINT);
   CHECK(process.finish().status == 130);
   ::close(full);

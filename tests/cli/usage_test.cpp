@@ -215,6 +215,21 @@ TEST_CASE("usage errors name an option that is not known before what is missing"
   CHECK(has(command({"smvm", "--"}).err, "MATRIX"));
 }
 
+TEST_CASE("usage errors: standard input is no file that is read at any position") {
+  const TemporaryDirectory dir;
+  const auto refused = [&](const std::vector<std::string>& arguments, const std::string& says) {
+    const Outcome o = command(arguments);
+    INFO(o.err);
+    CHECK(o.status == 2);
+    CHECK(has(o.err, "anabranch: " + says));
+  };
+  const std::string why = " -: standard input cannot be read at any position; a file of this name is ./- (";
+  refused({"smvm", "-"}, "MATRIX" + why);
+  refused({"pagerank", "-"}, "GRAPH" + why);
+  refused({"audio", "-", "--out", dir / "f.npz"}, "IN" + why);
+  refused({"md5", "-", "-"}, "DIGESTS and WORDLIST: standard input, -, is there twice");
+}
+
 TEST_CASE("usage errors: standard output is no place for files") {
   const TemporaryDirectory dir;
   io_test::write_file(dir / "m.npz", io_test::npz(io_test::members(io_test::sample(10))));

@@ -5,6 +5,7 @@
 #include <sndfile.h>
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include <anabranch/io.h>
@@ -200,9 +201,14 @@ TEST_CASE("audio: files that are cut off") {
       fault(good.substr(0, good.size() - 1)),
       Contains("a.wav: the chunk 'data' at byte 36 has 2000 bytes, but the file ends 1999 bytes behind"));
   // Written into a pipe: of unknown length.
-  std::string endless = good;
-  for (std::size_t i = 40; i < 44; ++i) endless[i] = '\xff';
-  CHECK(fault(endless).empty());
+  for (const std::uint32_t unknown :
+       {0xffffffff, 0x7ffff000U, 0x7fffefffU, 0x7fffeffcU, 0x7fffff00U, 0x80000000U}) {
+    INFO(unknown);
+    std::string endless = good;
+    std::memcpy(&endless[40], &unknown, 4);
+    CHECK(fault(endless).empty());
+    CHECK(items_of(*open(endless, 200)).size() == 3);  // of 500 frames
+  }
   for (const int format : {SF_FORMAT_FLAC | SF_FORMAT_PCM_16, SF_FORMAT_OGG | SF_FORMAT_VORBIS}) {
     write_sound(dir / "x", format, 2, samples);
     const std::string whole = read_file(dir / "x");
@@ -213,6 +219,25 @@ TEST_CASE("audio: files that are cut off") {
       // An Ogg file that ends with a page is whole as far as anybody can tell.
       if ((format & SF_FORMAT_TYPEMASK) == SF_FORMAT_FLAC)
         CHECK_THAT(said, Contains("a.wav: ") && Contains("frame"));
+    }
+  }
+}
+
+TEST_CASE("audio: what stands behind the last frame is not read") {
+  TemporaryDirectory dir;
+  const auto samples = sound(30'000, 2);
+  for (const int format : {SF_FORMAT_FLAC | SF_FORMAT_PCM_16, SF_FORMAT_OGG | SF_FORMAT_VORBIS,
+                           SF_FORMAT_WAV | SF_FORMAT_PCM_16}) {
+    write_sound(dir / "x", format, 2, samples);
+    const std::string whole = read_file(dir / "x");
+    for (const std::string& tag :
+         {std::string(1, '\0'), "TAG" + std::string(125, ' '), std::string(3000, '\0')}) {
+      INFO(format << ", " << tag.size());
+      CHECK(fault(whole + tag).empty());
+      write_file(dir / "tagged", whole + tag);
+      CHECK(io::inspect_audio(dir / "tagged").frames == 30'000);
+      const auto with_tag = io::open_audio(dir / "tagged", 1024), without = io::open_audio(dir / "x", 1024);
+      CHECK((items_of(*with_tag.erased()) == items_of(*without.erased())));
     }
   }
 }

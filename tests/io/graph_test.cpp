@@ -49,6 +49,12 @@ std::vector<std::vector<N>> lists_of(const io::InLinks& graph) {
   return out;
 }
 
+template <class E, class F>
+void fails(F f, const std::string& message) {
+  CHECK_THROWS_AS(f(), E);
+  CHECK_THROWS_WITH(f(), Catch::Contains(message));
+}
+
 }  // namespace
 
 TEST_CASE("in-links: the same from memory and from a spool file, for any memory") {
@@ -76,6 +82,29 @@ TEST_CASE("in-links: the same from memory and from a spool file, for any memory"
           lists_of<std::int64_t>(edges, 2000));
   }
   CHECK(dir.files() == 1);
+}
+
+TEST_CASE("in-links: long lines take memory, and the longest are refused, wherever they begin") {
+  const TemporaryDirectory dir;
+  const auto links_of = [&](std::size_t before, std::size_t length, std::int64_t memory) {
+    const std::string text = "#" + std::string(before, '-') + "\n#" + std::string(length - 1, '-') + "\n0 1";
+    write_file(dir / "a.txt", text);
+    return io::inspect_graph(dir / "a.txt", {.spool_dir = dir.path(), .memory = memory}).entries;
+  };
+  for (const std::size_t before : {0, 1000, 3000, 1 << 19, (1 << 20) - 10}) {
+    INFO(before);
+    const std::string begins = "a.txt: the line that begins at byte " + std::to_string(before + 2);
+    constexpr std::int64_t plenty = 256 << 20;
+    CHECK(links_of(before, 5000, plenty) == 1);
+    CHECK(links_of(before, 1 << 20, plenty) == 1);
+    fails<DataError>([&] { links_of(before, (1 << 20) + 1, plenty); },
+                     begins + " is longer than 1048576 bytes, the most that is read");
+    if (before > 4000) continue;
+    CHECK(links_of(before, 4096, 1) == 1);
+    fails<ResourceError>(
+        [&] { links_of(before, 4097, 1); },
+        begins + " needs a larger memory bound: with this one 4096 bytes are read, 1048576 with any");
+  }
 }
 
 TEST_CASE("in-links: weights are summed in the order of the file") {

@@ -52,8 +52,8 @@ ArrowRows::ArrowRows(const std::string& stream, const ArrowColumn& column, const
     zero += at->offset;
     check_nulls(*at, first, last - first, per_row);
     if (fixed) {
-      zero *= list.size;
-      bool overflow = __builtin_mul_overflow(first, list.size, &first);
+      bool overflow = __builtin_mul_overflow(zero, list.size, &zero);
+      overflow |= __builtin_mul_overflow(first, list.size, &first);
       overflow |= __builtin_mul_overflow(last, list.size, &last);
       overflow |= __builtin_mul_overflow(inner_, list.size, &inner_);
       if (overflow) fail("the number of elements overflows");

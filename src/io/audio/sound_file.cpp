@@ -1,6 +1,7 @@
 #include "io/audio/sound_file.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include <anabranch/error.h>
@@ -43,17 +44,17 @@ std::string opening_failed(std::int64_t bytes, int error) {
 /// What libsndfile calls. Exceptions do not pass through it.
 struct SoundFile::Callbacks {
   static SoundFile& self(void* user) { return *static_cast<SoundFile*>(user); }
-  static sf_count_t length(void* user) { return self(user).file_->size(); }
+  static sf_count_t length(void* user) { return self(user).bytes_; }
   static sf_count_t seek(sf_count_t offset, int whence, void* user) {
     SoundFile& f = self(user);
-    const std::int64_t from = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? f.at_ : f.file_->size();
+    const std::int64_t from = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? f.at_ : f.bytes_;
     std::int64_t to = 0;
     if (__builtin_add_overflow(from, offset, &to) || to < 0) return -1;
     return f.at_ = to;
   }
   static sf_count_t read(void* into, sf_count_t bytes, void* user) {
     SoundFile& f = self(user);
-    const std::int64_t n = std::clamp<std::int64_t>(f.file_->size() - f.at_, 0, bytes);
+    const std::int64_t n = std::clamp<std::int64_t>(f.bytes_ - f.at_, 0, bytes);
     try {
       f.file_->read(f.at_, into, n);
     } catch (...) {
@@ -69,12 +70,14 @@ struct SoundFile::Callbacks {
 
 SoundFile::SoundFile(std::shared_ptr<const ReadFile> file) : file_(std::move(file)) {
   const SoundLibrary& library = sound_library();
-  check_sound_length(*file_);
+  bytes_ = bytes_of_sound(*file_);
   SF_VIRTUAL_IO calls{Callbacks::length, Callbacks::seek, Callbacks::read, Callbacks::write, Callbacks::tell};
   SF_INFO info{};
   sound_ = library.open_virtual(&calls, SFM_READ, &info, this);
   if (!sound_) {
     rethrow();
+    if (std::strstr(library.strerror(nullptr), "malloc"))
+      throw ResourceError(name() + ": libsndfile gets no memory to open it");
     fail(opening_failed(file_->size(), library.error(nullptr)) + in_its_words(library.strerror(nullptr)));
   }
   try {
@@ -83,6 +86,7 @@ SoundFile::SoundFile(std::shared_ptr<const ReadFile> file) : file_(std::move(fil
       fail(fmt::format("an audio file that is damaged: it says that it has {}, {} a second, {} in all",
                        counted(info.channels, "channel"), counted(info.samplerate, "frame"),
                        counted(info.frames, "frame")));
+    is_flac_ = (info.format & SF_FORMAT_TYPEMASK) == SF_FORMAT_FLAC;
     header_.channels = info.channels;
     header_.rate = info.samplerate;
     if (info.frames < SF_COUNT_MAX) header_.frames = info.frames;
@@ -108,6 +112,8 @@ void SoundFile::rethrow() {
 
 std::int64_t SoundFile::read(float* into, std::int64_t frames) {
   const SoundLibrary& library = sound_library();
+  // Behind the last frame there may be something else, a tag say, which libsndfile would take for frames.
+  if (is_flac_ && header_.frames) frames = std::min(frames, *header_.frames - frame_);
   const std::int64_t got = library.readf_float(sound_, into, frames);
   rethrow();
   if (library.error(sound_) != SF_ERR_NO_ERROR)

@@ -38,10 +38,12 @@ class SoundFile {
   void rethrow();
 
   std::shared_ptr<const ReadFile> file_;
-  std::int64_t at_ = 0;  ///< of the file
+  std::int64_t bytes_ = 0;  ///< of the file, that belong to the sound
+  std::int64_t at_ = 0;     ///< in them
   std::exception_ptr failed_;
   SNDFILE* sound_ = nullptr;
   AudioHeader header_;
+  bool is_flac_ = false;
   std::int64_t frame_ = 0;
 };
 

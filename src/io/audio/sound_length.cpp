@@ -58,14 +58,26 @@ struct Chunks {
   std::size_t size_bytes = 4;  ///< of sizes
   bool counts_head = false;    ///< sizes count identifier and size, too
   std::int64_t align = 2;      ///< where chunks begin
+  bool is_wav = false;
   bool sizes_at_start =
       false;  ///< RF64: a size of the samples that 32 bits do not hold stands in the chunk ds64
 };
 
+/// Sizes of samples that SoX and arecord write into pipes, of WAV files; others write the greatest number. That of SoX is the
+/// largest multiple of a frame.
+bool is_unknown_of_wav(std::uint64_t size) {
+  constexpr std::uint64_t sox = 0x7ffff000, largest_frame = 1 << 16, arecord = 0x80000000,
+                          older_arecord = 0x7fffff00;
+  return (size <= sox && size > sox - largest_frame) || size == arecord || size == older_arecord;
+}
+
 void check_chunks(const ReadFile& file, const Chunks& form) {
   const std::size_t head_bytes = form.id_bytes + form.size_bytes;
   const auto head_size = static_cast<std::int64_t>(head_bytes);
-  const std::uint64_t unknown = form.size_bytes == 8 ? UINT64_MAX : UINT32_MAX;
+  const auto means_unknown = [&](std::uint64_t size) {
+    if (form.size_bytes == 8) return size == UINT64_MAX;
+    return size == UINT32_MAX || (form.is_wav && is_unknown_of_wav(size));
+  };
   std::string head(head_bytes, '\0');
   std::optional<std::uint64_t> data_bytes;  // by ds64
   for (std::int64_t at = form.begin; head_size <= file.size() - at;) {
@@ -75,7 +87,7 @@ void check_chunks(const ReadFile& file, const Chunks& form) {
     std::uint64_t bytes = form.size_bytes == 8
                               ? number_at<std::uint64_t>(head, form.id_bytes, form.big_endian)
                               : number_at<std::uint32_t>(head, form.id_bytes, form.big_endian);
-    const bool is_data = id == form.data, is_unknown = bytes == unknown;
+    const bool is_data = id == form.data, is_unknown = means_unknown(bytes);
     if (form.counts_head) {
       if (bytes < head_bytes) return;
       bytes -= head_bytes;
@@ -108,8 +120,9 @@ constexpr std::string_view w64_data("data\xf3\xac\xd3\x11\x8c\xd1\x00\xc0\x4f\x8
 std::optional<Chunks> chunks_of(std::string_view start) {
   if (start.size() < 12) return std::nullopt;
   const std::string_view form = start.substr(0, 4), kind = start.substr(8, 4);
-  if (form == "RIFF" && kind == "WAVE") return Chunks{12, "data"};
-  if (form == "RIFX" && kind == "WAVE") return Chunks{12, "data", true};
+  if (form == "RIFF" && kind == "WAVE") return Chunks{.begin = 12, .data = "data", .is_wav = true};
+  if (form == "RIFX" && kind == "WAVE")
+    return Chunks{.begin = 12, .data = "data", .big_endian = true, .is_wav = true};
   if (form == "RF64" && kind == "WAVE") return Chunks{.begin = 12, .data = "data", .sizes_at_start = true};
   if (form == "FORM" && (kind == "AIFF" || kind == "AIFC")) return Chunks{12, "SSND", true};
   if (form == "FORM" && (kind == "8SVX" || kind == "16SV")) return Chunks{12, "BODY", true};
@@ -167,8 +180,9 @@ void check_nist(const ReadFile& file, std::string_view header) {
 
 // ---- Ogg: pages, each with its number within its stream and a checksum ---------------------------------------
 
-/// libsndfile passes over what is damaged or missing, without a word. Behind the end of all streams may be anything.
-void check_ogg(const ReadFile& file) {
+/// libsndfile passes over what is damaged or missing, without a word. Behind the end of all streams may be anything: where
+/// that begins.
+std::int64_t check_ogg(const ReadFile& file) {
   constexpr std::int64_t head_bytes = 27, most_of_head = head_bytes + 255,
                          most_bytes = most_of_head + 255 * 255;
   constexpr unsigned char is_first = 2, is_last = 4;
@@ -183,7 +197,7 @@ void check_ogg(const ReadFile& file) {
     const std::int64_t read = std::min(left, most_of_head);
     file.read(at, page.data(), read);
     if (std::memcmp(page.data(), "OggS", static_cast<std::size_t>(std::min<std::int64_t>(left, 4))) != 0) {
-      if (next.empty()) return;
+      if (next.empty()) return at;
       damaged("no page begins there");
     }
     const std::int64_t segments = left < head_bytes ? 0 : page[26];
@@ -202,19 +216,24 @@ void check_ogg(const ReadFile& file) {
     if ((page[5] & is_last) != 0) next.erase(stream);
     at += bytes;
   }
+  return at;
 }
 
 }  // namespace
 
-void check_sound_length(const ReadFile& file) {
+std::int64_t bytes_of_sound(const ReadFile& file) {
   constexpr std::int64_t nist_header = 1024;
   const std::string start = start_of(file, nist_header);
-  if (const auto chunks = chunks_of(start)) return check_chunks(file, *chunks);
   if (start.starts_with("OggS")) return check_ogg(file);
-  if (start.starts_with(".snd")) return check_au(file, start, true);
-  if (start.starts_with("dns.")) return check_au(file, start, false);
-  if (start.starts_with("Creative Voice File\x1a")) return check_voc(file, start);
-  if (start.starts_with("NIST_1A\n   1024\n") && std::ssize(start) == nist_header) check_nist(file, start);
+  if (const auto chunks = chunks_of(start))
+    check_chunks(file, *chunks);
+  else if (start.starts_with(".snd") || start.starts_with("dns."))
+    check_au(file, start, start.starts_with(".snd"));
+  else if (start.starts_with("Creative Voice File\x1a"))
+    check_voc(file, start);
+  else if (start.starts_with("NIST_1A\n   1024\n") && std::ssize(start) == nist_header)
+    check_nist(file, start);
+  return file.size();
 }
 
 }  // namespace anabranch::io::detail

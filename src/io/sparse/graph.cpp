@@ -254,8 +254,9 @@ GraphHeader inspect_graph(const std::shared_ptr<const ReadFile>& file, const Gra
     const CsrHeader header = open_npz(file).header;
     check_square(name, header);
     if (options.weighted && header.value != ScalarType::float64 && header.value != ScalarType::float32)
-      throw DataError(fmt::format("{}: values of type {}; weights are float or double", name,
-                                  anabranch::name_of(header.value)));
+      throw DataError(
+          fmt::format("{}: values of type {}; weights are float or double (convert with A.astype('float64'))",
+                      name, anabranch::name_of(header.value)));
     out.nodes = header.rows;
     out.entries = header.entries;
   } else if (out.format == GraphFormat::matrix_market) {

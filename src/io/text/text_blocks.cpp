@@ -9,39 +9,52 @@
 
 #include <fmt/format.h>
 
+#include "io/base/counted.h"
+
 namespace anabranch::io::detail {
 
 bool TextBlocks::next(TextBlock& block) {
   std::string& text = block.text;
   text.swap(carry_);
   carry_.clear();
-  const std::int64_t n = std::min(bytes_, file_.size() - at_);
-  if (n <= 0) {
-    if (text.empty()) return false;
-    text += '\n';
+  for (;;) {
+    const std::int64_t n = std::min(bytes_, file_.size() - at_);
+    if (n <= 0) {
+      if (text.empty()) return false;
+      check_line(text, text.size());
+      text += '\n';
+      return true;
+    }
+    const std::size_t kept = text.size();  // the beginning of a line
+    text.resize(kept + static_cast<std::size_t>(n));
+    file_.read(at_, text.data() + kept, n);
+    at_ += n;
+    check_line(text, text.find('\n', kept));
+    const auto end = text.rfind('\n');
+    if (end == std::string::npos) continue;
+    carry_.assign(text, end + 1);
+    text.resize(end + 1);
     return true;
   }
-  const std::size_t kept = text.size();
-  text.resize(kept + static_cast<std::size_t>(n));
-  file_.read(at_, text.data() + kept, n);
-  at_ += n;
-  const auto end = text.rfind('\n');
-  if (end == std::string::npos) {
-    if (at_ < file_.size() || static_cast<std::int64_t>(text.size()) > bytes_)
-      throw DataError(
-          fmt::format("{}: a line before byte {} is longer than {} bytes", file_.name(), at_, bytes_));
-    text += '\n';
-    return true;
-  }
-  carry_.assign(text, end + 1);
-  text.resize(end + 1);
-  return true;
+}
+
+/// The first line of `text`, which ends behind so many bytes, or with the text at the earliest.
+void TextBlocks::check_line(const std::string& text, std::size_t end) const {
+  if (static_cast<std::int64_t>(std::min(end, text.size())) <= bytes_) return;
+  const std::int64_t begin = at_ - static_cast<std::int64_t>(text.size());
+  if (bytes_ < longest_line)
+    throw ResourceError(
+        fmt::format("{}: the line that begins at byte {} needs a larger memory bound: with this one {} are "
+                    "read, {} with any",
+                    file_.name(), begin, counted(bytes_, "byte"), longest_line));
+  throw DataError(fmt::format("{}: the line that begins at byte {} is longer than {}, the most that is read",
+                              file_.name(), begin, counted(bytes_, "byte")));
 }
 
 int reading_threads() { return static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 8U)); }
 
 std::int64_t text_block_bytes(std::int64_t memory, int threads) {
-  return std::clamp<std::int64_t>(memory / (32 * threads), 4 << 10, 1 << 20);
+  return std::clamp<std::int64_t>(memory / (32 * threads), 4 << 10, longest_line);
 }
 
 namespace {

@@ -13,15 +13,21 @@ struct TextBlock {
   std::string text;  ///< whole lines; every line, also the last, ends with '\n'
 };
 
-/// Cuts the text from byte `begin` on into blocks of whole lines, about `bytes` long.
+/// Bytes of a line, where memory suffices.
+constexpr std::int64_t longest_line = 1 << 20;
+
+/// Cuts the text from byte `begin` on into blocks of whole lines, about `bytes` long: at most `longest_line`.
 class TextBlocks {
  public:
   TextBlocks(const ReadFile& file, std::int64_t begin, std::int64_t bytes)
       : file_(file), at_(begin), bytes_(bytes) {}
-  /// False at the end of the file. DataError if a line is longer than a block.
+  /// False at the end of the file. DataError if a line is longer than any may be, ResourceError if it is longer than the
+  /// blocks that memory allows.
   bool next(TextBlock& block);
 
  private:
+  void check_line(const std::string& text, std::size_t end) const;
+
   const ReadFile& file_;
   std::int64_t at_;
   std::int64_t bytes_;
