@@ -33,6 +33,8 @@ struct ItemReader::Impl {
   bool next(std::vector<HostArray>& item);
   /// No more items will be read: releases the sources and what the back end holds.
   void end();
+  /// The same, where this is why; from then on every call says so.
+  void fail(const std::exception_ptr& error);
   ~Impl();
 };
 
@@ -52,12 +54,7 @@ ItemReader::ItemReader(const Handle& sequence, const RunOptions& options,
   try {
     impl_->begin(ahead);
   } catch (...) {
-    const std::exception_ptr error = std::current_exception();
-    try {
-      impl_->end();
-    } catch (...) {  // NOLINT: what failed first is told
-    }
-    impl_->log->fail(error);
+    impl_->fail(std::current_exception());
     throw;
   }
 }
@@ -91,6 +88,15 @@ void ItemReader::Impl::end() {
   run.reset();
 }
 
+void ItemReader::Impl::fail(const std::exception_ptr& error) {
+  failed = error;
+  try {
+    end();
+  } catch (...) {  // NOLINT: what failed first is told
+  }
+  log->fail(error);
+}
+
 /// Of a stream that was not read to its end there are a trace and a report, too.
 ItemReader::Impl::~Impl() {
   const bool unfinished = items || interpreter;
@@ -117,9 +123,7 @@ bool ItemReader::next(std::vector<std::shared_ptr<ArrayData>>& item) {
     impl_->log->finish();
     return false;
   } catch (...) {
-    impl_->failed = std::current_exception();
-    impl_->end();
-    impl_->log->fail(impl_->failed);
+    impl_->fail(std::current_exception());
     throw;
   }
 }

@@ -294,7 +294,8 @@ Program computed_range() {
   return [program = compile(consume(elements(stream_in(rows))))] { return text(program.run(busy())); };
 }
 
-/// `folder` holds a.npz (stored), b.npz (deflated), c.mtx, x.npy.
+/// `folder` holds a.npz (stored), b.npz (deflated), c.mtx, d.txt. No recordings: libsndfile itself does not survive
+/// every allocation that fails.
 std::vector<Case> programs(const TemporaryDirectory& folder) {
   const auto from_file = [&folder](const char* name) {
     return [path = folder / name, &folder] {
@@ -423,6 +424,18 @@ std::vector<Case> programs(const TemporaryDirectory& folder) {
             std::vector<std::string>{folder / "w.offsets.npy", folder / "w.values.npy", folder / "w.npy"})] {
          return written->text_of([&] { program.run(busy()); });
        }},
+      {"words of a file into lines",
+       [program = compile(
+            consume(write(stream_in(io::open_words(folder / "d.txt")), io::write_lines(folder / "e.txt")))),
+        written = std::make_shared<Written>(std::vector<std::string>{folder / "e.txt"})] {
+         return written->text_of([&] { program.run(busy()); });
+       }},
+      {"lines of a file",
+       [&folder] {
+         const auto lengths =
+             map_seq([](auto line) { return unit(size(line)); }, stream_in(io::open_lines(folder / "d.txt")));
+         return text(run(consume(elements(lengths)), busy()));
+       }},
       {"a range that computes its items, in a program that has failed before", computed_range()},
       {"pushed items",
        [=] {
@@ -492,6 +505,10 @@ struct Files : TemporaryDirectory {
                 std::to_string(matrix.indices[static_cast<std::size_t>(k)] + 1) + " " +
                 std::to_string(matrix.values[static_cast<std::size_t>(k)]) + "\n";
     io_test::write_file(*this / "c.mtx", text);
+    std::string words;
+    for (int i = 0; i < 200; ++i)
+      words += std::string(static_cast<std::size_t>(1 + i % 13), 'a') + (i % 4 == 0 ? "\n" : " ");
+    io_test::write_file(*this / "d.txt", words);
   }
 };
 

@@ -17,6 +17,8 @@
 // The targets of libFuzzer without it: on files that are right, and on thousands of random changes of them. Which, only the
 // seed tells. What a target ends the process with is left as `fuzz-input` in the working directory.
 extern "C" {
+int fuzz_arrow_stream(const std::uint8_t* data, std::size_t size);
+int fuzz_descriptor(const std::uint8_t* data, std::size_t size);
 int fuzz_graph_file(const std::uint8_t* data, std::size_t size);
 int fuzz_matrix_file(const std::uint8_t* data, std::size_t size);
 int fuzz_stream_file(const std::uint8_t* data, std::size_t size);
@@ -155,11 +157,52 @@ std::vector<std::string> stream_files() {
   return files;
 }
 
+/// The first byte is the kind, the second the number of items in a chunk.
+std::vector<std::string> arrivals() {
+  const std::string text = "one two  three\n\n\tfour\r\nfive" + std::string(300, 'x') + " six";
+  std::string narrow, wide;
+  for (int i = 0; i < 20; ++i) {
+    const int n = i * 7 % 11;
+    narrow += raw(std::vector<std::uint32_t>{static_cast<std::uint32_t>(n)});
+    wide += raw(std::vector<std::uint64_t>{static_cast<std::uint64_t>(n)});
+    narrow += raw(std::vector<double>(static_cast<std::size_t>(n), i));
+    wide += raw(std::vector<float>(static_cast<std::size_t>(2 * n), 1.5f));
+  }
+  const std::string kinds[] = {
+      text, text, std::string(120, 'r'), std::string(50, '\1') + std::string(50, '\0'), narrow, wide};
+  std::vector<std::string> all;
+  for (const std::string& bytes : kinds) {
+    const std::string kind(1, static_cast<char>(all.size() / 2));
+    all.push_back(kind + '\3' + bytes);
+    all.push_back(kind + '\23' + bytes);
+  }
+  return all;
+}
+
+/// The first byte is the type, the second the number of batches.
+std::vector<std::string> arrow_streams() {
+  std::vector<std::string> all;
+  for (int kind = 0; kind < 8; ++kind) {
+    std::string bytes{static_cast<char>(kind), '\3'};
+    for (int i = 0; i < 600; ++i) bytes += static_cast<char>(i * i % (kind + 90) % 97);
+    all.push_back(bytes);
+  }
+  return all;
+}
+
 }  // namespace
 
+TEST_CASE("fuzz targets: Arrow streams") { check(&fuzz_arrow_stream, arrow_streams(), 200); }
+TEST_CASE("fuzz targets: what arrives at a descriptor") { check(&fuzz_descriptor, arrivals(), 30); }
 TEST_CASE("fuzz targets: graph files") { check(&fuzz_graph_file, graph_files(), 5); }
 TEST_CASE("fuzz targets: matrix files") { check(&fuzz_matrix_file, matrix_files(), 100); }
 TEST_CASE("fuzz targets: files of streams") { check(&fuzz_stream_file, stream_files(), 50); }
+TEST_CASE("fuzz targets: Arrow streams, many changes", "[.long]") {
+  check(&fuzz_arrow_stream, arrow_streams(), 50'000);
+}
+TEST_CASE("fuzz targets: what arrives at a descriptor, many changes", "[.long]") {
+  check(&fuzz_descriptor, arrivals(), 10'000);
+}
 TEST_CASE("fuzz targets: graph files, many changes", "[.long]") {
   check(&fuzz_graph_file, graph_files(), 500);
 }

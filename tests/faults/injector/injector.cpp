@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -295,6 +296,11 @@ ANABRANCH_INTERPOSED ssize_t pread(int descriptor, void* into, std::size_t bytes
 }
 ANABRANCH_INTERPOSED ssize_t pread64(int descriptor, void* into, std::size_t bytes, off_t at) {
   return pread(descriptor, into, bytes, at);
+}
+ANABRANCH_INTERPOSED int poll(pollfd* descriptors, nfds_t count, int milliseconds) {
+  return fails_with(Kind::read, EIO)
+             ? -1
+             : static_cast<int>(::syscall(SYS_poll, descriptors, count, milliseconds));
 }
 ANABRANCH_INTERPOSED ssize_t write(int descriptor, const void* from, std::size_t bytes) {
   return fails_with(Kind::write, EIO) ? -1 : ::syscall(SYS_write, descriptor, from, bytes);
