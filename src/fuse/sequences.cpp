@@ -548,17 +548,13 @@ class Stages {
   }
 
   /// All that has to be there for it, with what the sides of branches take.
-  NodeSet needed_by(std::vector<Ref> roots) const {
+  NodeSet needed_by(std::vector<Ref> roots) {
     NodeSet all;
-    while (!roots.empty()) {
-      const std::vector<const Node*> nodes = own_nodes(std::exchange(roots, {}));
-      for (const Node* node : nodes) {
-        if (!all.insert(node).second || !has_bodies(node->op())) continue;
+    while (!roots.empty())
+      for (const Node* node : finder_.of(std::exchange(roots, {}), all))
         for (const Control& control : staged_.controls)
           if (control.node.get() == node)
             for (const Ref& input : inputs_of(control)) roots.push_back(input);
-      }
-    }
     return all;
   }
 
@@ -575,7 +571,7 @@ class Stages {
     for (const int stage : part.with) add(stage);
     return given;
   }
-  bool needs(const Part& part, const Part& other) const {
+  bool needs(const Part& part, const Part& other) {
     const NodeSet all = needed_by(given_by(part));
     const std::vector<Ref> given = given_by(other);
     return std::any_of(given.begin(), given.end(), [&](const Ref& each) { return all.contains(each.get()); });
