@@ -1,7 +1,5 @@
 #include "support/catch.h"
 
-#include <unistd.h>
-
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -18,6 +16,7 @@
 #include "cpu/compiler.h"
 #include "every_fault.h"
 #include "io/matrix_files.h"
+#include "support/filled_pipe.h"
 #include "support/memory_source.h"
 #include "support/own_kernel_cache.h"
 
@@ -120,24 +119,10 @@ class Written {
   std::map<std::string, std::string> whole_;
 };
 
-/// A pipe from which all of this can be read.
-class Pipe {
- public:
-  explicit Pipe(const std::string& bytes) {
-    const Passing passing;
-    std::array<int, 2> ends{};
-    REQUIRE(::pipe(ends.data()) == 0);
-    REQUIRE(::write(ends[1], bytes.data(), bytes.size()) == std::ssize(bytes));
-    ::close(ends[1]);
-    out_ = ends[0];
-  }
-  ~Pipe() { ::close(out_); }
-  Pipe(const Pipe&) = delete;
-  Pipe& operator=(const Pipe&) = delete;
-  int out() const { return out_; }
-
- private:
-  int out_ = -1;
+/// What the test itself asks for it passes.
+struct Pipe : anabranch::testing::FilledPipe {
+  explicit Pipe(const std::string& bytes, const Passing& = Passing())
+      : FilledPipe(bytes.data(), bytes.size()) {}
 };
 
 /// A structure of Arrow's, released with its owner.

@@ -1,17 +1,13 @@
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <complex>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 
 #include <anabranch/error.h>
 #include <anabranch/io.h>
 
 #include "read_all.h"
+#include "support/filled_pipe.h"
 
 /// libFuzzer: bytes that arrive at a pipe. The first one says what is made of them, the second how many items a chunk has
 /// at most. Whatever they are, they are refused with one of our errors, or all items can be read.
@@ -37,31 +33,11 @@ std::shared_ptr<SourceBase> source_of(std::uint8_t kind, int descriptor) {
   }
 }
 
-/// A pipe in which these bytes are, as far as it takes them, and to which nothing is added.
-class Pipe {
- public:
-  Pipe(const std::uint8_t* data, std::size_t size) {
-    std::array<int, 2> ends{};
-    if (::pipe(ends.data()) != 0) std::abort();
-    const std::size_t bytes = std::min<std::size_t>(size, 64 << 10);
-    if (::write(ends[1], data, bytes) != static_cast<ssize_t>(bytes)) std::abort();
-    ::close(ends[1]);
-    out_ = ends[0];
-  }
-  ~Pipe() { ::close(out_); }
-  Pipe(const Pipe&) = delete;
-  Pipe& operator=(const Pipe&) = delete;
-  int out() const { return out_; }
-
- private:
-  int out_;
-};
-
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size < 2) return 0;
-  const Pipe pipe(data + 2, size - 2);
+  const testing::FilledPipe pipe(data + 2, std::min<std::size_t>(size - 2, 64 << 10));
   try {
     fuzz::read_all(*source_of(data[0], pipe.out()), 1 + data[1] % 20);
   } catch (const Error& e) {

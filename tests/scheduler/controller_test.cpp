@@ -18,10 +18,6 @@ namespace {
 constexpr int learning = 20;     // steps in which a controller may be wrong
 constexpr double regret = 1.15;  // and how wrong it may be after
 
-std::function<double(double, int)> affine(double fixed_ns, double ns_per_work) {
-  return [=](double work, int) { return fixed_ns + ns_per_work * work; };
-}
-
 // How often the direction of change turned, from step `begin` on.
 int reversals(const std::vector<Step>& history, int begin) {
   int turns = 0;

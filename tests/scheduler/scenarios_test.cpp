@@ -33,10 +33,6 @@ double uniform(std::int64_t item) {
          9007199254740992.0;
 }
 
-std::function<double(double, int)> affine(double fixed_ns, double ns_per_work) {
-  return [=](double work, int) { return fixed_ns + ns_per_work * work; };
-}
-
 std::vector<Scenario> scenarios() {
   return {
       {"2 us a chunk, 1 ns a unit", [](Simulation& s) { s.device.compute = affine(2e3, 1); }},

@@ -33,6 +33,10 @@ struct Device {
   }
 };
 
+inline std::function<double(double, int)> affine(double fixed_ns, double ns_per_work) {
+  return [=](double work, int) { return fixed_ns + ns_per_work * work; };
+}
+
 struct Step {
   Decision decision;
   ChunkSize size;
