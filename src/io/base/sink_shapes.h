@@ -34,9 +34,9 @@ inline Shape shape_of(const ArrayInfo& info, const ArrayChunk& array, std::int64
 /// Of the first `items` together.
 inline std::int64_t elements_of(const ArrayInfo& info, const ArrayChunk& array, std::int64_t items) {
   if (!info.regular()) return static_cast<const std::int64_t*>(array.offsets.get())[items];
-  std::int64_t elements = items;
-  for (const auto& extent : info.extents) elements *= *extent;
-  return elements;
+  auto elements = static_cast<std::uint64_t>(items);  // beside an extent of 0 the others may be of any size
+  for (const auto& extent : info.extents) elements *= static_cast<std::uint64_t>(*extent);
+  return static_cast<std::int64_t>(elements);
 }
 
 /// Where the elements of vector `item` begin, of chunks of vectors. With the number of items: where the last one ends.

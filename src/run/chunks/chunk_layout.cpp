@@ -49,7 +49,7 @@ ArrayChunk with_layout(const ArrayChunk& array, const ArrayInfo& from, const Arr
   ArrayChunk out;
   out.data = array.data;
   if (from.regular()) {
-    const std::int64_t size = size_of_item(from);
+    const std::int64_t size = ir::elements_of_item(from);
     out.offsets = numbers(items + 1, [&](std::int64_t i) { return i * size; });
   } else if (from.offsets == OffsetType::int64) {
     out.offsets = array.offsets;
@@ -67,7 +67,7 @@ ArrayChunk with_layout(const ArrayChunk& array, const ArrayInfo& from, const Arr
 }  // namespace
 
 std::int64_t elements_of(const ArrayChunk& array, const ArrayInfo& info, std::int64_t items) {
-  if (info.regular()) return items * size_of_item(info);
+  if (info.regular()) return items * ir::elements_of_item(info);
   return ir::offset_at(array.offsets.get(), info.offsets, items) -
          ir::offset_at(array.offsets.get(), info.offsets, 0);
 }
@@ -104,7 +104,7 @@ ArrayChunk joined(const std::vector<SourceChunk>& chunks, std::size_t a, const A
       return ItemRange{first, first + elements_of(array, info, chunk.items)};
     }
     return overlap(array, info) ? stretch(array, info, chunk.items)
-                                : ItemRange{0, chunk.items * size_of_item(info)};
+                                : ItemRange{0, chunk.items * ir::elements_of_item(info)};
   };
   std::int64_t elements = 0;
   for (const SourceChunk& chunk : chunks) elements += stretch_in(chunk).items();
@@ -242,7 +242,7 @@ void copy_elements(std::size_t width, void* to, const void* from, std::span<cons
 
 void ChunkBuilder::append(Part& part, const ArrayInfo& info, const ArrayChunk& array,
                           std::span<const ItemRange> ranges, std::int64_t items) {
-  const std::int64_t size = info.regular() ? size_of_item(info) : 0;
+  const std::int64_t size = info.regular() ? ir::elements_of_item(info) : 0;
   const std::int64_t* const offsets = info.regular() ? nullptr : offsets_of(array);
   std::vector<ItemRange> of_elements;
   std::int64_t elements = 0;
@@ -320,7 +320,7 @@ SourceChunk ChunkBuilder::finish() {
 std::int64_t ChunkBuilder::fitting(const SourceChunk& chunk, const ItemRange& range,
                                    const Limit& limit) const {
   const auto elements = [&](std::size_t a, std::int64_t items) {
-    if (infos_[a].regular()) return items * size_of_item(infos_[a]);
+    if (infos_[a].regular()) return items * ir::elements_of_item(infos_[a]);
     const std::int64_t* const first = offsets_of(chunk.arrays[a]) + range.begin;
     return first[items] - first[0];
   };

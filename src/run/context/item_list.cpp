@@ -29,24 +29,17 @@ ItemList::ItemList(const ir::ArrayType& type)
 
 std::int64_t ItemList::bytes() const { return elements_ * width_ + items() * 8 * (type_.rank + 1); }
 
-void ItemList::append(const std::vector<const void*>& components,
-                      const std::vector<std::vector<std::int64_t>>& extents, std::int64_t begin,
-                      std::int64_t end) {
-  const auto extent = [&](std::size_t d, std::int64_t i) {
-    return extents[d].size() == 1 ? extents[d][0] : extents[d][static_cast<std::size_t>(i)];
-  };
-  const auto size = [&](std::int64_t i) {
-    std::int64_t elements = 1;
-    for (std::size_t d = 0; d < extents_.size(); ++d) elements *= extent(d, i);
-    return elements;
-  };
+void ItemList::append(const std::vector<const void*>& components, const ir::ItemExtents& extents,
+                      std::int64_t begin, std::int64_t end) {
+  const auto size = [&](std::int64_t i) { return ir::elements_of_item(extents, i); };
   const bool uniform =
       std::all_of(extents.begin(), extents.end(), [](const auto& each) { return each.size() == 1; });
   std::int64_t first = uniform ? begin * size(0) : 0, added = 0;
   for (std::int64_t i = 0; i < begin && !uniform; ++i) first += size(i);
   for (std::int64_t i = begin; i < end; ++i) {
     begins_.push_back(elements_ + added);
-    for (std::size_t d = 0; d < extents_.size(); ++d) extents_[d].push_back(extent(d, i));
+    for (std::size_t d = 0; d < extents_.size(); ++d)
+      extents_[d].push_back(ir::extent_of_item(extents[d], i));
     added += size(i);
   }
   for (std::size_t c = 0; c < data_.size(); ++c) {

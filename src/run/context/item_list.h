@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "ir/extents.h"
 #include "run/context/results.h"
 
 /// Arrays of one type, one after the other in flat memory: what functions of several items at once are given (ir/batch.h).
@@ -21,13 +22,12 @@ class ItemList {
   std::int64_t items() const { return std::ssize(begins_); }
   std::int64_t elements() const { return elements_; }
   std::int64_t bytes() const;
-  /// Items [begin, end) of some that lie back to back at these addresses, one for each component. `extents`: per dimension one
-  /// value if it is the same for all of these, else one per item.
-  void append(const std::vector<const void*>& components,
-              const std::vector<std::vector<std::int64_t>>& extents, std::int64_t begin, std::int64_t end);
+  /// Items [begin, end) of some that lie back to back at these addresses, one for each component.
+  void append(const std::vector<const void*>& components, const ir::ItemExtents& extents, std::int64_t begin,
+              std::int64_t end);
   /// Where the elements lie, per component; and the extents of each item, per dimension.
   std::vector<const void*> components() const;
-  const std::vector<std::vector<std::int64_t>>& extents() const { return extents_; }
+  const ir::ItemExtents& extents() const { return extents_; }
   /// Does the array lie in these items' memory?
   bool holds(const detail::ArrayData& array) const;
   void clear();
@@ -37,9 +37,9 @@ class ItemList {
  private:
   ir::ArrayType type_;
   std::int64_t width_ = 0;
-  std::vector<std::vector<std::byte>> data_;        ///< per component
-  std::vector<std::int64_t> begins_;                ///< of each item, in elements
-  std::vector<std::vector<std::int64_t>> extents_;  ///< per dimension, of each item
+  std::vector<std::vector<std::byte>> data_;  ///< per component
+  std::vector<std::int64_t> begins_;          ///< of each item, in elements
+  ir::ItemExtents extents_;                   ///< per dimension, of each item
   std::int64_t elements_ = 0;
 };
 

@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "ir/extents.h"
+
 namespace anabranch::runtime {
 
 using plan::PlanExtent;
@@ -26,11 +28,8 @@ std::vector<std::int64_t> offsets_of(const PartShape::Result& part, std::int64_t
   std::vector<std::int64_t> offsets;
   offsets.reserve(static_cast<std::size_t>(items) + 1);
   offsets.push_back(0);
-  for (std::size_t i = 0; i < static_cast<std::size_t>(items); ++i) {
-    std::int64_t size = 1;
-    for (const auto& extent : part.extents) size *= extent.size() == 1 ? extent[0] : extent[i];
-    offsets.push_back(offsets.back() + size);
-  }
+  for (std::int64_t i = 0; i < items; ++i)
+    offsets.push_back(offsets.back() + ir::elements_of_item(part.extents, i));
   return offsets;
 }
 

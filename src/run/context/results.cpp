@@ -46,7 +46,7 @@ std::vector<Bytes> places_of(const ArrayChunk& array, const ArrayInfo& info, std
     first = there.begin;
     end = there.end;
   } else if (info.regular()) {
-    end = items * size_of_item(info);
+    end = items * ir::elements_of_item(info);
   } else {
     first = ir::offset_at(array.offsets.get(), info.offsets, 0);
     end = ir::offset_at(array.offsets.get(), info.offsets, items);

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "ir/extents.h"
 #include "plan/plan.h"
 #include "run/context/context.h"
 #include "scheduler/budget.h"
@@ -21,8 +22,7 @@ std::int64_t width_of(const ir::ArrayType& type);
 struct PartShape {
   struct Result {
     std::int64_t elements = 0;
-    /// Per dimension: one value if uniform, else one per item. Empty where the items' shapes do not matter.
-    std::vector<std::vector<std::int64_t>> extents;
+    ir::ItemExtents extents;  ///< empty where the items' shapes do not matter
   };
   std::int64_t first = 0;  ///< number of its first item in the stream
   std::int64_t items = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ir/extents.h"
 #include "ir/run_error.h"
 #include "ir/views.h"
 #include "run/feeds/feed.h"
@@ -168,8 +169,7 @@ class Flatten final : public Feed {
       const std::vector<std::shared_ptr<const std::int64_t>>& extents, std::int64_t items) {
     auto offsets = std::make_shared<std::vector<std::int64_t>>(static_cast<std::size_t>(items) + 1);
     for (std::int64_t i = 0; i < items; ++i) {
-      std::int64_t size = 1;
-      for (const auto& extent : extents) size *= extent.get()[i];
+      const std::int64_t size = ir::product_of(extents, [i](const auto& each) { return each.get()[i]; });
       (*offsets)[static_cast<std::size_t>(i) + 1] = (*offsets)[static_cast<std::size_t>(i)] + size;
     }
     return {offsets, offsets->data()};

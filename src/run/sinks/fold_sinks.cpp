@@ -2,24 +2,17 @@
 
 #include <algorithm>
 #include <bit>
-#include <numeric>
 #include <optional>
 #include <utility>
 
 #include "ir/batch.h"
+#include "ir/extents.h"
 #include "run/context/computing.h"
 #include "run/context/item_list.h"
 
 namespace anabranch::runtime {
 
 namespace {
-
-/// Of item i of a part.
-std::int64_t elements_of(const std::vector<std::vector<std::int64_t>>& extents, std::int64_t i) {
-  std::int64_t elements = 1;
-  for (const auto& each : extents) elements *= each.size() == 1 ? each[0] : each[static_cast<std::size_t>(i)];
-  return elements;
-}
 
 /// What both have in common: the room of a part, and a sum of which nobody knows how large it will be.
 class FoldSink : public Sink {
@@ -67,7 +60,8 @@ class FoldSink : public Sink {
     // Large ones are few.
     if (part.elements < least_joined || items == 0) return;
     std::int64_t largest = elements_of_item_;
-    for (std::int64_t i = 0; i < items; ++i) largest = std::max(largest, elements_of(part.extents, i));
+    for (std::int64_t i = 0; i < items; ++i)
+      largest = std::max(largest, ir::elements_of_item(part.extents, i));
     elements_of_item_ = largest;
   }
   /// Besides the room of a part.
@@ -162,15 +156,15 @@ class FoldSeqSink final : public FoldSink {
   /// Items of one level that lie back to back, and what keeps their memory.
   class ItemView {
    public:
-    ItemView(const ir::ArrayType& type, std::vector<const void*> components,
-             std::vector<std::vector<std::int64_t>> extents, std::int64_t items)
+    ItemView(const ir::ArrayType& type, std::vector<const void*> components, ir::ItemExtents extents,
+             std::int64_t items)
         : type_(&type), components_(std::move(components)), extents_(std::move(extents)) {
       for (auto& each : extents_)
         if (each.size() == 1) each.assign(static_cast<std::size_t>(items), each[0]);
       begins_.reserve(static_cast<std::size_t>(items));
       for (std::int64_t i = 0, begin = 0; i < items; ++i) {
         begins_.push_back(begin);
-        begin += size(i);
+        begin += ir::elements_of_item(extents_, i);
         elements_ = begin;
       }
     }
@@ -219,18 +213,13 @@ class FoldSeqSink final : public FoldSink {
     }
 
    private:
-    std::int64_t size(std::int64_t i) const {
-      std::int64_t elements = 1;
-      for (const auto& each : extents_) elements *= each[static_cast<std::size_t>(i)];
-      return elements;
-    }
     static std::vector<const void*> addresses(const detail::ArrayData& array) {
       std::vector<const void*> all;
       for (const auto& buffer : array.buffers) all.push_back(buffer.get());
       return all;
     }
-    static std::vector<std::vector<std::int64_t>> numbers(const std::vector<HostArray>& results) {
-      std::vector<std::vector<std::int64_t>> all;
+    static ir::ItemExtents numbers(const std::vector<HostArray>& results) {
+      ir::ItemExtents all;
       for (std::size_t d = 1; d < results.size(); ++d) {
         const auto* const values = static_cast<const std::int64_t*>(results[d]->buffers[0].get());
         all.emplace_back(values, values + results[d]->size());
@@ -240,7 +229,7 @@ class FoldSeqSink final : public FoldSink {
 
     const ir::ArrayType* type_;
     std::vector<const void*> components_;
-    std::vector<std::vector<std::int64_t>> extents_;  ///< per dimension, of each item
+    ir::ItemExtents extents_;  ///< per dimension, of each item
     std::vector<std::int64_t> begins_;
     std::int64_t elements_ = 0;
     std::int64_t at_ = 0;
@@ -348,11 +337,10 @@ class FoldBatchSink final : public FoldSink {
   std::int64_t held_bytes() const override { return batch_.bytes(); }
 
   /// Behind the item with which the batch is whole.
-  std::int64_t end_of_batch(const std::vector<std::vector<std::int64_t>>& extents, std::int64_t begin,
-                            std::int64_t items) const {
+  std::int64_t end_of_batch(const ir::ItemExtents& extents, std::int64_t begin, std::int64_t items) const {
     std::int64_t elements = batch_.elements(), count = batch_.items();
     for (std::int64_t i = begin; i < items; ++i) {
-      elements += elements_of(extents, i);
+      elements += ir::elements_of_item(extents, i);
       if (elements >= ir::batch_elements || ++count >= ir::batch_items) return i + 1;
     }
     return items;

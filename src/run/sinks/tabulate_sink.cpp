@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <functional>
-#include <numeric>
 #include <utility>
+
+#include "ir/extents.h"
 
 namespace anabranch::runtime {
 
@@ -12,17 +12,6 @@ namespace {
 
 constexpr std::int64_t items_of_stretch = 1 << 13;
 constexpr std::int64_t bytes_of_stretch = std::int64_t{4} << 20;
-
-std::int64_t product_of(const std::vector<std::int64_t>& extents) {
-  return std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, std::multiplies<>());
-}
-
-std::int64_t elements_of(const std::vector<std::vector<std::int64_t>>& extents, std::int64_t item) {
-  std::int64_t elements = 1;
-  for (const auto& each : extents)
-    elements *= each.size() == 1 ? each[0] : each[static_cast<std::size_t>(item)];
-  return elements;
-}
 
 }  // namespace
 
@@ -87,7 +76,7 @@ void TabulateSink::close() {
   closed_.reserve(closed_.size() + 1);
   // From here on nothing fails.
   smallest_.swap(smallest);
-  const std::int64_t size = product_of(smallest_), open_from = closed_elements_;
+  const std::int64_t size = ir::product_of(smallest_), open_from = closed_elements_;
   std::int64_t items = 0;
   for (const Stretch& stretch : closed_) items += stretch.items;
   if (closed_elements_ > 2 * items * size) {  // most of what is held will not stay
@@ -110,11 +99,11 @@ void TabulateSink::close() {
 
 /// All closed stretches, into the smallest shape.
 void TabulateSink::trim_closed(const HostArray& into) {
-  const std::int64_t size = product_of(smallest_);
+  const std::int64_t size = ir::product_of(smallest_);
   std::int64_t from = 0, to = 0;
   for (const Stretch& stretch : closed_) {
     if (into || from != to || !is_trimmed(stretch)) trim(stretch, from, to, into);
-    from += stretch.items * elements_of(stretch.extents, 0);
+    from += stretch.items * ir::elements_of_item(stretch.extents, 0);
     to += stretch.items * size;
   }
 }
@@ -126,7 +115,7 @@ HostArray TabulateSink::finish() {
   extents.insert(extents.end(), smallest_.begin(), smallest_.end());
   const bool same = std::all_of(closed_.begin(), closed_.end(),
                                 [this](const Stretch& stretch) { return is_trimmed(stretch); });
-  const std::int64_t elements = items_ * product_of(smallest_), bytes = elements * width_of(array_.type);
+  const std::int64_t elements = items_ * ir::product_of(smallest_), bytes = elements * width_of(array_.type);
   if (into_ && !directly_) {
     check_capacity(*into_, elements, *array_.node);
     reservation_.resize(reservation_.bytes() + bytes);
@@ -145,12 +134,8 @@ HostArray TabulateSink::finish() {
 void TabulateSink::trim(const Stretch& stretch, std::int64_t from_element, std::int64_t to_element,
                         const HostArray& into) {
   const std::size_t rank = smallest_.size();
-  const auto extent = [&](std::size_t d, std::int64_t item) {
-    const auto& each = stretch.extents[d];
-    return each.size() == 1 ? each[0] : each[static_cast<std::size_t>(item)];
-  };
   const std::int64_t row = rank == 0 ? 1 : smallest_.back();
-  const std::int64_t rows = row == 0 ? 0 : product_of(smallest_) / row;
+  const std::int64_t rows = row == 0 ? 0 : ir::product_of(smallest_) / row;
   std::vector<std::int64_t> ix(rank, 0);
   for (std::size_t c = 0; c < buffers_.size(); ++c) {
     const std::size_t width = size_of(array_.type.scalars[c]);
@@ -165,12 +150,13 @@ void TabulateSink::trim(const Stretch& stretch, std::int64_t from_element, std::
           ix[d] = rest % smallest_[d];
           rest /= smallest_[d];
         }
-        for (std::size_t d = 0; d < rank; ++d) position = position * extent(d, item) + ix[d];
+        for (std::size_t d = 0; d < rank; ++d)
+          position = position * ir::extent_of_item(stretch.extents[d], item) + ix[d];
         std::memmove(to, from + static_cast<std::size_t>(position) * width,
                      static_cast<std::size_t>(row) * width);
         to += static_cast<std::size_t>(row) * width;
       }
-      from += static_cast<std::size_t>(elements_of(stretch.extents, item)) * width;
+      from += static_cast<std::size_t>(ir::elements_of_item(stretch.extents, item)) * width;
     }
   }
 }

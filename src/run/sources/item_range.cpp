@@ -2,12 +2,6 @@
 
 namespace anabranch::runtime {
 
-std::int64_t size_of_item(const ArrayInfo& info) {
-  std::int64_t size = 1;
-  for (const auto& extent : info.extents) size *= *extent;
-  return size;
-}
-
 bool overlap(const ArrayChunk& array, const ArrayInfo& info) {
   return info.regular() && array.extents.size() == info.extents.size() + 1 && array.extents.back();
 }
@@ -15,7 +9,7 @@ bool overlap(const ArrayChunk& array, const ArrayInfo& info) {
 ItemRange stretch(const ArrayChunk& array, const ArrayInfo& info, std::int64_t items) {
   if (items == 0) return {};
   const std::int64_t* const begins = array.extents.back().get();
-  return {begins[0], begins[items - 1] + size_of_item(info)};
+  return {begins[0], begins[items - 1] + ir::elements_of_item(info)};
 }
 
 }  // namespace anabranch::runtime

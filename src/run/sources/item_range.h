@@ -4,6 +4,8 @@
 
 #include <anabranch/source.h>
 
+#include "ir/extents.h"
+
 /// Parts of chunks, and of their arrays.
 namespace anabranch::runtime {
 
@@ -13,8 +15,6 @@ struct ItemRange {
   std::int64_t items() const { return end - begin; }
 };
 
-/// Of an item of an array all of whose extents are uniform.
-std::int64_t size_of_item(const ArrayInfo& info);
 /// May the items of an array lie over each other, each where its last extents say? Such arrays are regular.
 bool overlap(const ArrayChunk& array, const ArrayInfo& info);
 /// Where the items of such an array lie: they come in rising order.

@@ -139,7 +139,7 @@ SourceChunk slice(const SourceChunk& chunk, const std::vector<ArrayInfo>& infos,
     ArrayChunk to = from;
     std::int64_t elements = 0;
     if (info.regular()) {
-      const std::int64_t size = size_of_item(info);
+      const std::int64_t size = ir::elements_of_item(info);
       const bool lies_over = overlap(from, info);
       if (lies_over) to.extents.back() = {from.extents.back(), from.extents.back().get() + begin};
       for (std::size_t c = 0; c < to.data.size() && !lies_over; ++c) {

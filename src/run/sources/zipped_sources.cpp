@@ -18,7 +18,7 @@ double likely_elements_of_item(const SourceInfo& info) {
   const double items = static_cast<double>(info.items.value_or(0));
   double likely = items > 0 ? static_cast<double>(info.work.value_or(0)) / items : 0.0;
   for (const ArrayInfo& array : info.arrays)
-    if (array.regular()) likely = std::max(likely, static_cast<double>(size_of_item(array)));
+    if (array.regular()) likely = std::max(likely, static_cast<double>(ir::elements_of_item(array)));
   return likely;
 }
 

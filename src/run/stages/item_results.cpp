@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "ir/extents.h"
+
 namespace anabranch::runtime {
 
 std::vector<void*> ItemResults::room(int result, std::int64_t elements) {
@@ -43,7 +45,7 @@ void ItemResults::commit(PartShape shape) {
 std::vector<std::int64_t> ItemResults::extents_of(const Flat& flat, std::int64_t item) {
   std::vector<std::int64_t> extents;
   extents.reserve(flat.extents.size());
-  for (const auto& e : flat.extents) extents.push_back(e[e.size() == 1 ? 0 : static_cast<std::size_t>(item)]);
+  for (const auto& e : flat.extents) extents.push_back(ir::extent_of_item(e, item));
   return extents;
 }
 
@@ -57,11 +59,8 @@ void ItemResults::close() {
       const bool uniform =
           std::all_of(extents.begin(), extents.end(), [](const auto& e) { return e.size() == 1; });
       for (std::int64_t item = 0; item < (uniform ? std::min<std::int64_t>(part.items, 1) : part.items);
-           ++item) {
-        std::int64_t size = 1;
-        for (const auto& e : extents) size *= e[e.size() == 1 ? 0 : static_cast<std::size_t>(item)];
-        largest = std::max(largest, size);
-      }
+           ++item)
+        largest = std::max(largest, ir::elements_of_item(extents, item));
     }
     reservations_.push_back(
         context_.budget.reserve("results of items", largest * width_of(array_of(r).type)));
