@@ -91,6 +91,19 @@ bool Process::blocks(int signal) const {
   return false;
 }
 
+bool Process::has_open(const std::string& folder) const {
+  std::error_code gone;  // the process, or a descriptor, may be meanwhile
+  const std::filesystem::path descriptors = "/proc/" + std::to_string(pid_) + "/fd";
+  const std::string inside = std::filesystem::canonical(folder).string() + "/";
+  std::filesystem::directory_iterator entry(descriptors, gone);
+  for (; !gone && entry != std::filesystem::directory_iterator(); entry.increment(gone)) {
+    std::error_code closed;
+    const std::string file = std::filesystem::read_symlink(entry->path(), closed).string();
+    if (file.starts_with(inside) && std::filesystem::is_regular_file(entry->path(), closed)) return true;
+  }
+  return false;
+}
+
 Outcome Process::finish() {
   Outcome outcome;
   std::array<int*, 2> fds{&out_, &err_};

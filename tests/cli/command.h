@@ -48,6 +48,8 @@ class Process {
   void signal(int number) const;
   /// Has it begun to handle this signal? The command blocks those that it waits for.
   bool blocks(int signal) const;
+  /// Has it a regular file open in this folder, with a name or without?
+  bool has_open(const std::string& folder) const;
   /// Reads both outputs to their ends and waits.
   Outcome finish();
 

@@ -1,6 +1,8 @@
 #include "support/catch.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <csignal>
@@ -41,9 +43,9 @@ int kernels_made(const std::vector<std::string>& arguments, bool stopped) {
 
 /// Sends the signal once `ready`, and expects the exit code soon.
 void stops(const std::vector<std::string>& arguments, int signal, int status,
-           const std::function<bool()>& ready) {
+           const std::function<bool(const Process&)>& ready) {
   Process process(arguments);
-  wait_until([&] { return process.blocks(signal) && ready(); });
+  wait_until([&] { return process.blocks(signal) && ready(process); });
   std::this_thread::sleep_for(200ms);
   process.signal(signal);
   const auto sent = std::chrono::steady_clock::now();
@@ -55,7 +57,7 @@ void stops(const std::vector<std::string>& arguments, int signal, int status,
   CHECK(std::chrono::steady_clock::now() - sent < 3s);
 }
 
-bool always() { return true; }
+bool always(const Process&) { return true; }
 
 }  // namespace
 
@@ -136,9 +138,28 @@ TEST_CASE("signals: generate leaves nothing behind") {
   const TemporaryDirectory dir;
   for (const char* name : {"m.npz", "m.mtx"}) {
     stops({"generate", "laplacian3d", "--size", "2000", "--points", "27", "--out", dir / name}, SIGTERM, 143,
-          [&] { return dir.files() > 0; });
+          [&](const Process& process) { return process.has_open(dir.path()); });
     CHECK(dir.files() == 0);
   }
+}
+
+TEST_CASE("signals: a kill leaves nothing behind, where the file system has files without a name") {
+  const TemporaryDirectory dir;
+  const mode_t mask = ::umask(022);  // of the command, too
+  if (const int file = ::open(dir.path().c_str(), O_RDWR | O_TMPFILE, 0600); file >= 0) {
+    ::close(file);
+  } else {
+    ::umask(mask);
+    WARN("this file system has no files without a name");
+    return;
+  }
+  Process process({"generate", "laplacian3d", "--size", "2000", "--points", "27", "--out", dir / "m.npz"});
+  ::umask(mask);
+  wait_until([&] { return process.has_open(dir.path()); });
+  REQUIRE(process.has_open(dir.path()));
+  process.signal(SIGKILL);
+  process.finish();
+  CHECK(dir.files() == 0);
 }
 
 TEST_CASE("signals: generate stops before the first row") {

@@ -122,7 +122,6 @@ TEST_CASE("TextWriter: as it is, and whole or not at all") {
   io::TextWriter out(dir / "a.txt");
   out.append("a,b\n");
   out.append(std::string(3'000'000, 'x'));
-  CHECK(dir.files() == 1);
   CHECK(!std::filesystem::exists(dir / "a.txt"));
   out.commit();
   CHECK(read_file(dir / "a.txt") == "a,b\n" + std::string(3'000'000, 'x'));

@@ -1,9 +1,11 @@
 #include "support/catch.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <filesystem>
@@ -58,6 +60,25 @@ const Output outputs[] = {
      }},
 };
 
+/// A system that has no files without a name, or has them, where the test's own does.
+class Nameless {
+ public:
+  explicit Nameless(bool available) {
+    if (available) return;
+    io::detail::system_calls().open = [](const char* path, int flags, mode_t mode) {
+      if ((flags & O_TMPFILE) != O_TMPFILE) return ::open(path, flags, mode);
+      errno = EOPNOTSUPP;
+      return -1;
+    };
+  }
+  ~Nameless() { io::detail::system_calls() = original_; }
+  Nameless(const Nameless&) = delete;
+  Nameless& operator=(const Nameless&) = delete;
+
+ private:
+  io::detail::SystemCalls original_ = io::detail::system_calls();
+};
+
 /// What the system was asked for, in order, while it lives: "fsync" of a file or a folder, "rename".
 class Recorder {
  public:
@@ -100,48 +121,105 @@ class Recorder {
 }  // namespace
 
 TEST_CASE("output file: it is on the disk before it appears, its name before commit returns") {
+  const Nameless nameless(GENERATE(true, false));
   for (const Output& output : outputs) {
     INFO(output.ending);
     const TemporaryDirectory dir;
     const Recorder recorder;
     output.write(dir / std::string("out") + output.ending);
-    CHECK(Recorder::calls() == std::vector<std::string>{"fsync file", "rename", "fsync folder"});
+    std::vector<std::string> calls = Recorder::calls();
+    CHECK(calls.front() == "fsync file");  // and again, once it has a name
+    calls.erase(calls.begin(), std::find(calls.begin(), calls.end(), "rename"));
+    CHECK(calls == std::vector<std::string>{"rename", "fsync folder"});
   }
 }
 
 TEST_CASE("output file: one that cannot be brought to disk does not appear") {
+  const Nameless nameless(GENERATE(true, false));
   for (const Output& output : outputs) {
     INFO(output.ending);
     const TemporaryDirectory dir;
     const std::string path = dir / std::string("out") + output.ending;
     write_file(path, "what was there before");
-    {
+    int of_folder = 0;
+    for (;; ++of_folder) {
       const Recorder recorder;
-      Recorder::fail_at() = 0;
-      CHECK_THROWS_AS(output.write(path), IoError);
-    }
-    CHECK(read_file(path) == "what was there before");
-    CHECK(dir.files() == 1);
-    // When only the folder fails the file is there, whole, but a crash may lose its name.
-    {
-      const Recorder recorder;
-      Recorder::fail_at() = 1;
+      Recorder::fail_at() = of_folder;
       CHECK_THROWS_WITH(output.write(path), Catch::Contains("cannot bring to disk"));
+      if (Recorder::calls().back() == "fsync folder") break;
+      CHECK(read_file(path) == "what was there before");
+      CHECK(dir.files() == 1);
+      REQUIRE(of_folder < 2);
     }
+    CHECK(of_folder >= 1);
+    // When only the folder fails the file is there, whole, but a crash may lose its name.
     CHECK(read_file(path) != "what was there before");
     CHECK(dir.files() == 1);
   }
 }
 
+TEST_CASE("output file: where the system can, it has no name before it is complete") {
+  const TemporaryDirectory dir;
+  const mode_t mask = ::umask(022);
+  const int descriptor = ::open(dir.path().c_str(), O_RDWR | O_TMPFILE, 0600);
+  const bool can = descriptor >= 0;
+  if (can) ::close(descriptor);
+  for (const bool available : {true, false}) {
+    const Nameless nameless(available);
+    io::detail::AtomicFile file(dir / "out");
+    CHECK(dir.files() == (can && available ? 0 : 1));
+    file.file()->write(0, "new", 3);
+    file.complete();
+    CHECK(dir.files() == 1);
+    CHECK(!std::filesystem::exists(dir / "out"));
+  }
+  ::umask(mask);
+  CHECK(dir.files() == 0);
+}
+
+TEST_CASE("output file: where a name cannot be given later it has one from the beginning") {
+  const TemporaryDirectory dir;
+  const Nameless original(true);
+  static int links_allowed;
+  io::detail::system_calls().link_open = [](const char* descriptor, const char* name) {
+    if (links_allowed-- > 0) return ::linkat(AT_FDCWD, descriptor, AT_FDCWD, name, AT_SYMLINK_FOLLOW);
+    errno = EDQUOT;
+    return -1;
+  };
+  links_allowed = 0;
+  write_text(dir / "out", "old");
+  CHECK(read_file(dir / "out") == "old");
+  const int descriptor = ::open(dir.path().c_str(), O_RDWR | O_TMPFILE, 0600);
+  if (descriptor < 0) {
+    WARN("this file system has no files without a name");
+    return;
+  }
+  ::close(descriptor);
+  // It could at first, and cannot at the end.
+  const mode_t mask = ::umask(022);
+  links_allowed = 1;
+  CHECK_THROWS_WITH(write_text(dir / "out", "new"),
+                    Catch::Contains("cannot put in place: Disk quota exceeded"));
+  ::umask(mask);
+  CHECK(read_file(dir / "out") == "old");
+  CHECK(dir.files() == 1);
+}
+
 TEST_CASE("output file: a new one has the permissions of the user's mask") {
+  const Nameless nameless(GENERATE(true, false));
   const TemporaryDirectory dir;
   const mode_t before = ::umask(027);
   write_text(dir / "new", "x");
   ::umask(before);
   CHECK(mode_of(dir / "new") == 0640);
+  const mode_t again = ::umask(0);
+  write_text(dir / "for all", "x");
+  ::umask(again);
+  CHECK(mode_of(dir / "for all") == 0666);
 }
 
 TEST_CASE("output file: a file that is replaced keeps its permissions") {
+  const Nameless nameless(GENERATE(true, false));
   for (const Output& output : outputs)
     for (const mode_t mode : {0600u, 0640u, 0666u, 0444u}) {
       INFO(output.ending << " " << mode);
@@ -247,14 +325,21 @@ TEST_CASE("output file: symbolic links stay, and lead to the file") {
   CHECK(read_file(dir / "data/other") == "third");
 }
 
-/// The number in the name under which an output file is written: names of the process count up.
+/// The number in the last name that was given to a file beside an output: those of the process count up.
 int number_of_temporary(const TemporaryDirectory& dir) {
-  const io::detail::AtomicFile file(dir / "probe");
-  for (const auto& entry : std::filesystem::directory_iterator(dir.path())) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with("probe.")) return std::stoi(name.substr(name.find('-') + 1));
+  const std::string probe = dir / "probe";
+  write_text(probe, "x");
+  int number = -1;
+  {
+    io::detail::AtomicFile file(probe);
+    file.commit_for_now();  // what was there before has such a name now
+    for (const auto& entry : std::filesystem::directory_iterator(dir.path())) {
+      const std::string name = entry.path().filename().string();
+      if (name.starts_with("probe.")) number = std::stoi(name.substr(name.find('-') + 1));
+    }
   }
-  return -1;
+  std::filesystem::remove(probe);
+  return number;
 }
 std::string temporary_name(const std::string& path, int number) {
   return path + "." + std::to_string(::getpid()) + "-" + std::to_string(number) + ".tmp";
@@ -278,6 +363,7 @@ TEST_CASE("output file: the process may go to another folder meanwhile") {
 }
 
 TEST_CASE("output file: a name beside it that is taken is passed over") {
+  const Nameless nameless(GENERATE(true, false));
   const TemporaryDirectory dir;
   const std::string path = dir / "out";
   int number = number_of_temporary(dir);
@@ -300,6 +386,7 @@ TEST_CASE("output file: a name beside it that is taken is passed over") {
 }
 
 TEST_CASE("output file: the longest names, and none") {
+  const Nameless nameless(GENERATE(true, false));
   for (const std::size_t length : {200, 230, 246, 255}) {
     const TemporaryDirectory dir;
     const std::string path = dir / std::string(length, 'a');

@@ -88,6 +88,9 @@ SystemCalls& system_calls() {
       ::fsync,
       [](const char* from, const char* to) { return ::rename(from, to); },
       ::link,
+      [](const char* descriptor, const char* name) {
+        return ::linkat(AT_FDCWD, descriptor, AT_FDCWD, name, AT_SYMLINK_FOLLOW);
+      },
       [](int fd, void* into, std::size_t bytes) { return ::read(fd, into, bytes); },
       ::poll,
   };
@@ -123,6 +126,29 @@ std::shared_ptr<File> File::create(const std::string& path, const std::string& n
   if (file->fd_ < 0 && errno == EEXIST) return nullptr;
   if (file->fd_ < 0) throw_os(name, "cannot create", errno);
   return file;
+}
+
+/// Whether a file in the folder of this path may get its name later: tried with another one, since a file that could not would
+/// be lost at its end. Some systems have files without a name, but no hard links, or forbid these.
+bool File::can_name_later(const std::string& path) {
+  const auto trial = closed(path);
+  trial->fd_ = open_retrying(std::filesystem::path(path).parent_path(), O_RDWR | O_TMPFILE, 0600);
+  if (trial->fd_ < 0) return false;
+  for (;;) {
+    const std::string name = unique_beside(path);
+    if (trial->link_as(name)) return ::unlink(name.c_str()) == 0;
+    if (errno != EEXIST) return false;
+  }
+}
+
+std::shared_ptr<File> File::create_nameless(const std::string& path, const std::string& name, mode_t mode) {
+  if (!can_name_later(path)) return nullptr;
+  auto file = closed(name);
+  file->fd_ = open_retrying(std::filesystem::path(path).parent_path(), O_RDWR | O_TMPFILE, mode);
+  struct stat status{};
+  if (file->fd_ < 0 || ::fstat(file->fd_, &status) != 0) return nullptr;
+  // Linux before 6.0 does not look at the user's mask here on some file systems: then it has all permissions.
+  return (status.st_mode & 0666) == 0666 ? nullptr : file;
 }
 
 std::shared_ptr<File> File::folder_of(const std::string& path) {
@@ -227,6 +253,10 @@ void File::take_permissions(const std::string& path, const struct stat& was) {
   if (::fchmod(fd_, mode) != 0) throw_os(name_, "cannot keep the permissions", errno);
 }
 
+bool File::link_as(const std::string& path) {
+  return system_calls().link_open(fmt::format("/proc/self/fd/{}", fd_).c_str(), path.c_str()) == 0;
+}
+
 void File::sync() {
   int failed;
   do failed = system_calls().fsync(fd_);
@@ -305,13 +335,14 @@ AtomicFile::AtomicFile(const std::string& path) : path_(followed(path)), place_(
   std::error_code failed;
   if (const auto absolute = std::filesystem::absolute(path_, failed); !failed) place_ = absolute.string();
   folder_ = File::folder_of(place_);
-  std::string name;
-  do {
-    name = unique_beside(place_);
-    // Until it has its permissions, only this user may open it.
-    file_ = File::create(name, path_, replaces ? 0600 : 0666);
-  } while (!file_);
-  temporary_.path = std::move(name);
+  // Until it has its permissions, only this user may open it.
+  const mode_t mode = replaces ? 0600 : 0666;
+  file_ = File::create_nameless(place_, path_, mode);
+  while (!file_) {
+    std::string name = unique_beside(place_);
+    file_ = File::create(name, path_, mode);
+    if (file_) temporary_.path = std::move(name);
+  }
   if (replaces) file_->take_permissions(path_, was);
 }
 
@@ -325,6 +356,15 @@ void AtomicFile::check_open() const {
 void AtomicFile::complete() {
   if (complete_) return;
   file_->sync();
+  if (temporary_.path.empty()) {
+    std::string name;
+    do {
+      name = unique_beside(place_);
+      if (file_->link_as(name)) temporary_.path = std::move(name);
+    } while (temporary_.path.empty() && errno == EEXIST);
+    if (temporary_.path.empty()) throw_os(path_, "cannot put in place", errno);
+    file_->sync();  // again: some file systems (btrfs) keep no record of what has no name
+  }
   file_->close();
   complete_ = true;
 }

@@ -37,6 +37,9 @@ class File final : public ReadFile {
   static std::shared_ptr<File> open(const std::string& path);
   /// A new file; null if there is one already.
   static std::shared_ptr<File> create(const std::string& path, const std::string& name, mode_t mode = 0666);
+  /// A new file in the folder of this path that has no name yet (see `link_as`), so that nothing of it stays when the process is
+  /// killed; null where the system has no such files, or fails: `create` says how.
+  static std::shared_ptr<File> create_nameless(const std::string& path, const std::string& name, mode_t mode);
   /// The folder that `path` lies in, to `sync` it; null where we may write to it, but not read it.
   static std::shared_ptr<File> folder_of(const std::string& path);
   /// `directory`, or where it is empty $TMPDIR, else /var/tmp, else /tmp: the latter may be kept in memory.
@@ -58,6 +61,8 @@ class File final : public ReadFile {
   /// Gives it the permissions of the file at `path`, whose status is `was`: owner, group, mode, access
   /// control list. Where the system refuses the group or the list, the group gets the others' permissions.
   void take_permissions(const std::string& path, const struct stat& was);
+  /// Gives one without a name this name. False where it cannot, and then errno: EEXIST if there is a file of that name.
+  bool link_as(const std::string& path);
   /// Waits until all that was written is on the disk.
   void sync();
   /// Gives the space of this range back, where the file system can; its bytes are undefined afterwards.
@@ -76,6 +81,7 @@ class File final : public ReadFile {
     return std::shared_ptr<File>(new File(std::move(name)));
   }
 
+  static bool can_name_later(const std::string& path);
   /// Whatever its size is.
   bool has_bytes() const;
 
@@ -109,9 +115,10 @@ class BufferedWriter {
 /// Where a path leads: symbolic links are followed, also when the last one names a file that is not there.
 std::string followed(const std::string& path);
 
-/// An output file that appears whole or not at all: written beside its place under another name, renamed by
-/// `commit`, removed by the destructor otherwise. It is on the disk before it appears, and when `commit`
-/// returns its name is, too.
+/// An output file that appears whole or not at all: written in its folder without a name, put in place by `commit`. It is on
+/// the disk before it appears, and when `commit` returns its name is, too. Once it is complete, and from the beginning where the
+/// system has no files without a name, it has another one until it is in place, under which the destructor removes it, and a
+/// process that is killed leaves it.
 ///
 /// A symbolic link stays: the file it names is replaced, or made where it names none. A file that is replaced
 /// leaves its permissions to the new one, and its owner and group where the system lets us.
@@ -135,7 +142,7 @@ class AtomicFile {
     f();
     failed_ = false;
   }
-  /// Brings it to the disk as it is, still under its other name: what may fail has been done then.
+  /// Brings it to the disk as it is, and gives it another name beside its place: what may fail has been done then.
   void complete();
   /// Puts it in place, and completes it before unless that has been done.
   void commit();

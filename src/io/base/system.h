@@ -17,6 +17,8 @@ struct SystemCalls {
   int (*fsync)(int fd);
   int (*rename)(const char* from, const char* to);
   int (*link)(const char* file, const char* other_name);
+  /// A name for an open file that has none (O_TMPFILE), found at this path in /proc.
+  int (*link_open)(const char* descriptor, const char* name);
   ssize_t (*read)(int fd, void* into, std::size_t bytes);
   int (*poll)(pollfd* fds, nfds_t count, int milliseconds);
 };

@@ -326,6 +326,12 @@ ANABRANCH_INTERPOSED int rename(const char* from, const char* to) noexcept {
 ANABRANCH_INTERPOSED int link(const char* file, const char* other_name) noexcept {
   return fails_with(Kind::rename, EIO) ? -1 : static_cast<int>(::syscall(SYS_link, file, other_name));
 }
+ANABRANCH_INTERPOSED int linkat(int folder, const char* file, int other_folder, const char* other_name,
+                                int flags) noexcept {
+  return fails_with(Kind::rename, EIO)
+             ? -1
+             : static_cast<int>(::syscall(SYS_linkat, folder, file, other_folder, other_name, flags));
+}
 ANABRANCH_INTERPOSED void* mmap(void* address, std::size_t bytes, int protection, int flags, int descriptor,
                                 off_t at) noexcept {
   if (fails_with(Kind::map, ENOMEM)) return MAP_FAILED;
