@@ -23,7 +23,7 @@ void Ahead::asks(int64_t now_ns) noexcept {
 }
 
 void Ahead::takes(int64_t now_ns) noexcept {
-  taken_.store(load(taken_) + 1, std::memory_order_relaxed);
+  taken_.store(load(taken_) + 1);  // before it looks where to resume
   since_.store(now_ns, std::memory_order_relaxed);
 }
 
@@ -59,8 +59,11 @@ Target Ahead::room(int64_t now_ns, bool wanted) noexcept {
   resume_at_.store(no_limit, std::memory_order_relaxed);
   if (too_much && !wanted) {
     // Bytes become free when a chunk is handed out, which the caller sees.
-    if (!limits_.none() && ahead > begin_at && begin_at >= 0)
-      resume_at_.store(unread_ + results_ - begin_at, std::memory_order_relaxed);
+    if (!limits_.none() && ahead > begin_at && begin_at >= 0) {
+      const int64_t resume_at = unread_ + results_ - begin_at;
+      resume_at_.store(resume_at);
+      if (taken_.load() >= resume_at) return room(now_ns, wanted);  // by who has not seen where to resume
+    }
     return {.items = 0};
   }
   const int64_t items = limits_.chunk > 0 && (whole_chunks || limits_.none()) ? limits_.chunk

@@ -36,7 +36,7 @@ class Ahead {
   /// How long it has worked on an item, of late; 0: it has not yet. Any thread may ask.
   int64_t pace_ns() const noexcept { return load(pace_ns_); }
   /// What it has taken may have made room.
-  bool may_resume() const noexcept { return load(taken_) >= load(resume_at_); }
+  bool may_resume() const noexcept { return taken_.load() >= resume_at_.load(); }
 
   // The rest under a lock of the caller's.
 

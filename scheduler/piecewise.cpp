@@ -131,10 +131,12 @@ class Run : public std::enable_shared_from_this<Run> {
 
   void ask_for_workers() {
     while (workers_ < executor_.concurrency() - 1 && can_take(false)) {
+      ++workers_;
       try {
         executor_.submit([self = shared_from_this()] { self->work(); });
-        ++workers_;
-      } catch (const std::exception&) {  // no memory, no thread: then those that are there do it
+      } catch (
+          const std::
+              exception&) {  // no memory, no thread: those that are there do it, and this one, if it runs all the same
         return;
       }
     }

@@ -33,7 +33,10 @@ class MoreWorkers {
   ~MoreWorkers() {
     const std::lock_guard lock(all().mutex);
     all().wanted.erase(entry_);
-    all().update();
+    try {
+      all().update();
+    } catch (const std::bad_alloc&) {  // NOLINT: a higher limit than is needed stays
+    }
   }
   MoreWorkers(const MoreWorkers&) = delete;
   MoreWorkers& operator=(const MoreWorkers&) = delete;
@@ -48,7 +51,6 @@ class MoreWorkers {
     void update() {
       const int most = wanted.empty() ? 0 : *wanted.rbegin();
       if (most == allowed) return;
-      allowed = most;
       // Made before the old one goes, so that the limit is never lower than both.
       std::unique_ptr<tbb::global_control> next;
       if (most > tbb::info::default_concurrency()) {
@@ -56,6 +58,7 @@ class MoreWorkers {
                                                      static_cast<std::size_t>(most));
       }
       control = std::move(next);
+      allowed = most;
     }
   };
   static All& all() {

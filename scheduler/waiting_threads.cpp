@@ -1,8 +1,16 @@
 #include "scheduler/waiting_threads.h"
 
+#include <unistd.h>
+
+#include <condition_variable>
+#include <cstddef>
+#include <deque>
+#include <mutex>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "scheduler/threads.h"
 
@@ -14,49 +22,78 @@ constexpr std::size_t most_threads = 64;
 
 }  // namespace
 
-void WaitingThreads::submit(std::function<void()> task) {
-  {
-    const std::lock_guard lock(mutex_);
-    tasks_.push_back(std::move(task));
-    if (idle_ < tasks_.size() && threads_.size() < most_threads) {
-      try {
-        threads_.emplace_back([this] { serve(); });
-      } catch (const std::system_error& e) {
-        tasks_.pop_back();
-        throw NoThreads(std::string("a thread could not be started: ") + e.what());
-      } catch (...) {
-        tasks_.pop_back();
-        throw;
+class WaitingThreads::Pool {
+ public:
+  void submit(std::function<void()> task) {
+    {
+      const std::lock_guard lock(mutex_);
+      tasks_.push_back(std::move(task));
+      if (idle_ < tasks_.size() && threads_.size() < most_threads) {
+        try {
+          threads_.emplace_back([this] { serve(); });
+        } catch (const std::system_error& e) {
+          tasks_.pop_back();
+          throw NoThreads(std::string("a thread could not be started: ") + e.what());
+        } catch (...) {
+          tasks_.pop_back();
+          throw;
+        }
       }
     }
+    changed_.notify_one();
   }
-  changed_.notify_one();
+
+  void close() noexcept {
+    {
+      const std::lock_guard lock(mutex_);
+      closed_ = true;
+    }
+    changed_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+  }
+
+ private:
+  void serve() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      ++idle_;
+      changed_.wait(lock, [this] { return closed_ || !tasks_.empty(); });
+      --idle_;
+      if (tasks_.empty()) return;
+      std::function<void()> task = std::move(tasks_.front());
+      tasks_.pop_front();
+      lock.unlock();
+      task();
+      task = nullptr;
+      lock.lock();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> tasks_;
+  std::vector<std::thread> threads_;
+  std::size_t idle_ = 0;
+  bool closed_ = false;
+};
+
+WaitingThreads::WaitingThreads() : process_(::getpid()), pool_(std::make_unique<Pool>()) {}
+
+void WaitingThreads::submit(std::function<void()> task) {
+  if (::getpid() != process_) throw NoThreads("this process was forked: it has no threads to read and write");
+  pool_->submit(std::move(task));
 }
 
-void WaitingThreads::serve() {
-  std::unique_lock lock(mutex_);
-  for (;;) {
-    ++idle_;
-    changed_.wait(lock, [this] { return closed_ || !tasks_.empty(); });
-    --idle_;
-    if (tasks_.empty()) return;
-    std::function<void()> task = std::move(tasks_.front());
-    tasks_.pop_front();
-    lock.unlock();
-    task();
-    task = nullptr;
-    lock.lock();
-  }
-}
+WaitingThreads::~WaitingThreads() { stop(); }
 
 void WaitingThreads::stop() noexcept {
-  {
-    const std::lock_guard lock(mutex_);
-    closed_ = true;
-  }
-  changed_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
-  threads_.clear();
+  if (!pool_) return;
+  if (::getpid() == process_)
+    pool_->close();
+  else
+    static_cast<void>(
+        pool_.release());  // its threads are not here to be waited for, and its lock may be held for ever
 }
 
 }  // namespace anabranch::scheduler

@@ -2,21 +2,19 @@
 // waits leaves its processor to them.
 #pragma once
 
-#include <condition_variable>
-#include <cstddef>
-#include <deque>
+#include <sys/types.h>
+
 #include <functional>
-#include <mutex>
-#include <thread>
-#include <vector>
+#include <memory>
 
 namespace anabranch::scheduler {
 
-/// As many as have had to wait at the same time. Thread-safe.
+/// As many as have had to wait at the same time. Thread-safe. A process that was forked has none of them, and
+/// starts none: `submit` throws NoThreads there, as where the system gives none.
 class WaitingThreads {
  public:
-  WaitingThreads() = default;
-  ~WaitingThreads() { stop(); }
+  WaitingThreads();
+  ~WaitingThreads();
   WaitingThreads(const WaitingThreads&) = delete;
   WaitingThreads& operator=(const WaitingThreads&) = delete;
 
@@ -26,14 +24,10 @@ class WaitingThreads {
   void stop() noexcept;
 
  private:
-  void serve();
+  class Pool;
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::function<void()>> tasks_;
-  std::vector<std::thread> threads_;
-  std::size_t idle_ = 0;
-  bool closed_ = false;
+  const pid_t process_;
+  std::unique_ptr<Pool> pool_;
 };
 
 }  // namespace anabranch::scheduler

@@ -35,7 +35,9 @@ interp::Callbacks callbacks_of(const RunOptions& options) {
       const std::chrono::duration<double> since = std::chrono::steady_clock::now() - begin;
       report({.items = items, .total_items = total, .chunks = items, .seconds = since.count()});
     };
-  callbacks.on_line = [&options](std::string_view line) { runtime::print_line(options, line); };
+  callbacks.on_line = [&options, printer = std::make_shared<runtime::LinePrinter>()](std::string_view line) {
+    printer->print(options, line);
+  };
   return callbacks;
 }
 

@@ -275,6 +275,49 @@ TEST_CASE("descriptors: a request to stop ends the waiting") {
   }
 }
 
+TEST_CASE("descriptors: a request to stop that came with items does not keep the next wait awake") {
+  static std::atomic<int> waits;
+  static std::stop_source stop;
+  static const Ends* at;
+  Ends ends;
+  at = &ends;
+  const auto original = io::detail::system_calls();
+  // Items arrive, and a stop is requested, while it waits.
+  io::detail::system_calls().poll = [](pollfd* fds, nfds_t count, int milliseconds) {
+    if (waits++ == 0) {
+      at->send("one\n");
+      stop.request_stop();
+    }
+    return ::poll(fds, count, milliseconds);
+  };
+  waits = 0;
+  stop = {};
+  const auto source = io::lines_of(ends.out());
+  SourceChunk chunk;
+  Limit limit;
+  limit.stop = stop.get_token();
+  const bool given = source.erased()->next(limit, chunk);
+  std::stop_source again;
+  limit.stop = again.get_token();
+  bool stopped = false;
+  {
+    const std::jthread later([&] {
+      std::this_thread::sleep_for(50ms);
+      again.request_stop();
+    });
+    try {
+      source.erased()->next(limit, chunk);
+    } catch (const Cancelled&) {
+      stopped = true;
+    }
+  }
+  io::detail::system_calls() = original;
+  CHECK(given);
+  CHECK(chunk.items == 1);
+  CHECK(stopped);
+  CHECK(waits <= 6);
+}
+
 TEST_CASE("descriptors: a stream that ends in the middle of a record") {
   const auto fixed = [](int fd) { return io::records_of<std::int32_t>(fd, Index{2}, {.name = "p"}); };
   CHECK(fault(std::string(16, '\0'), fixed).empty());

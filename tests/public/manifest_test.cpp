@@ -1,3 +1,7 @@
+#include <atomic>
+#include <chrono>
+#include <thread>
+
 #include "shapes.h"
 
 // compute and trace: arrays as they are.
@@ -122,6 +126,28 @@ TEST_CASE("an exception of `print` reaches the caller, and the next run works") 
   CHECK_THROWS_AS(program.run({.print = [](std::string_view) { throw std::runtime_error("full"); }}),
                   std::runtime_error);
   CHECK(program.run({.print = [](std::string_view) {}}).size() == 2);
+}
+
+TEST_CASE("`print` may run programs that print, on any thread", "[once]") {
+  for (const int threads : {1, 2}) {
+    INFO(threads);
+    const auto items = rows();
+    std::atomic<int> inner = 0, outer = 0;
+    const auto sums = map_seq([](auto row) { return trace("inner", sum(row)); }, stream_in(items));
+    const auto print = [&](std::string_view) {
+      if (++outer > 1) return;
+      // The next items are computed beside, while one is looked at.
+      const RunOptions options{.threads = threads, .print = [&](std::string_view) { ++inner; }};
+      for (const auto& item : stream_out(sums, options)) {
+        CHECK(item.size() == 1);
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      }
+      run(consume(elements(sums)), options);
+    };
+    run(trace("outer", iota(3)), {.threads = threads, .print = print});
+    CHECK(outer == 1);
+    CHECK(inner == 2 * std::ssize(items));
+  }
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <new>
 
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/MC/TargetRegistry.h>
@@ -118,8 +119,11 @@ Target::Target(const Machine& machine) : name_(machine.cpu + " " + machine.featu
 }
 
 Target::~Target() {
-  const std::lock_guard lock(idle().mutex);
-  idle().targets.emplace(std::move(name_), std::move(target_));
+  try {
+    const std::lock_guard lock(idle().mutex);
+    idle().targets.emplace(std::move(name_), std::move(target_));
+  } catch (const std::bad_alloc&) {  // NOLINT: the next one is made anew
+  }
 }
 
 void optimise(llvm::Module& module, llvm::TargetMachine& target) {

@@ -60,11 +60,7 @@ bool Descriptor::wait(const Waiting& waiting) const {
   };
   const std::stop_callback stopped(waiting.stop, wake);
   for (;;) {
-    if (waiting.stop.stop_requested()) {
-      std::uint64_t count;
-      (void)!::read(wake_, &count, sizeof count);
-      return false;
-    }
+    if (waiting.stop.stop_requested()) return false;
     int milliseconds = -1;
     if (waiting.until != Clock::time_point::max()) {
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(waiting.until - Clock::now()).count();
@@ -73,6 +69,10 @@ bool Descriptor::wait(const Waiting& waiting) const {
     pollfd fds[2] = {{fd_, POLLIN, 0}, {wake_, POLLIN, 0}};
     const int ready = system_calls().poll(fds, 2, milliseconds);
     if (ready < 0 && errno != EINTR) fail(name_, "cannot wait for it", errno);
+    if (ready > 0 && fds[1].revents != 0) {  // perhaps by who waited before, and was stopped as items arrived
+      std::uint64_t count;
+      (void)!::read(wake_, &count, sizeof count);
+    }
     if (ready > 0 && fds[0].revents != 0) return true;
     if (ready == 0) return false;
   }

@@ -63,7 +63,8 @@ RunContext RunContext::for_body(const plan::Plan& body) const {
           .names_items = names_items,
           .gives_before_failure = gives_before_failure,
           .chunk_memory = chunk_memory,
-          .equal_chunks = equal_chunks};
+          .equal_chunks = equal_chunks,
+          .printer = printer};
 }
 
 RunContext RunContext::beside(RunOptions& own) const {
@@ -84,7 +85,8 @@ RunContext RunContext::beside(RunOptions& own) const {
           .item = item,
           .gives_before_failure = gives_before_failure,
           .chunk_memory = chunk_memory,
-          .equal_chunks = equal_chunks};
+          .equal_chunks = equal_chunks,
+          .printer = printer};
 }
 
 RunContext RunContext::for_nested(const plan::Plan& program, RunOptions& own) const {
@@ -100,7 +102,8 @@ RunContext RunContext::for_nested(const plan::Plan& program, RunOptions& own) co
           .into = into,
           .learned = learned,
           .names_items = false,
-          .gives_before_failure = gives_before_failure};
+          .gives_before_failure = gives_before_failure,
+          .printer = printer};
 }
 
 }  // namespace anabranch::runtime

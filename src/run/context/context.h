@@ -20,6 +20,7 @@
 #include "plan/plan.h"
 #include "run/context/results.h"
 #include "run/memory/storage.h"
+#include "run/record/print_line.h"
 #include "scheduler/budget.h"
 #include "scheduler/controller.h"
 #include "scheduler/executor.h"
@@ -105,6 +106,7 @@ struct RunContext {
   ChunkMemory chunk_memory{};
   /// Chunks that kernels for equal items computed. Several threads count.
   std::shared_ptr<std::atomic<std::int64_t>> equal_chunks = std::make_shared<std::atomic<std::int64_t>>(0);
+  std::shared_ptr<LinePrinter> printer = std::make_shared<LinePrinter>();
 
   /// Of the memory bound, as Budget does: memory that lies idle gives way.
   std::optional<scheduler::Reservation> try_reserve(std::string_view name, std::int64_t bytes) const;

@@ -48,8 +48,9 @@ void trace(RunContext& context, const ir::Node& node, const PlacedArray& from, c
     std::vector<std::int64_t> extents;
     for (const auto& all : from.extents)
       extents.push_back(all[all.size() > 1 ? static_cast<std::size_t>(part) : 0]);
-    print_line(context.options,
-               ir::traced_line(node, items.of(part), {scalars, components, from.parts.begin(part)}, extents));
+    context.printer->print(
+        context.options,
+        ir::traced_line(node, items.of(part), {scalars, components, from.parts.begin(part)}, extents));
   }
   for (std::size_t c = 0; c < scalars.size(); ++c)
     if (const std::int64_t elements = from.parts.elements(); elements > 0)

@@ -1,13 +1,20 @@
 #pragma once
 
-#include <functional>
+#include <mutex>
 #include <string_view>
 
 #include <anabranch/run_options.h>
 
 namespace anabranch::runtime {
 
-/// Prints a line where the run's options say, else on standard error. Lines do not mix: one at a time in the process.
-void print_line(const RunOptions& options, std::string_view line);
+/// Prints the lines of a run, one at a time, where its options say, else on standard error. What is called there may run
+/// programs that print: each run has one of its own.
+class LinePrinter {
+ public:
+  void print(const RunOptions& options, std::string_view line);
+
+ private:
+  std::mutex one_at_a_time_;
+};
 
 }  // namespace anabranch::runtime
