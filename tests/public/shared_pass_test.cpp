@@ -1,4 +1,5 @@
 // Several results of one source that can be read only once: computed side by side, in one pass.
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -192,6 +193,77 @@ TEST_CASE("several results of a source that can be read once are the same within
       }
     }
   CHECK(runs >= 15);
+}
+
+/// Two sinks, each of which waits until the other one has been given about as many items: as where both write into short
+/// queues, and somebody takes from each in turn.
+class Pair {
+ public:
+  class Half final : public SinkBase {
+   public:
+    Half(Pair& pair, std::size_t number) : pair_(pair), number_(number) {
+      info_.name = "half of a pair";
+      info_.arrays = {{{ScalarType::float64}, 1}};
+    }
+    const SinkInfo& info() const override { return info_; }
+    std::unique_ptr<SinkPass> begin(const SinkStart&) override {
+      return std::make_unique<Pass>(pair_, number_);
+    }
+
+   private:
+    struct Pass final : SinkPass {
+      Pass(Pair& of, std::size_t half) : pair(of), number(half) {}
+      void write(const SinkChunk& chunk) override {
+        for (std::int64_t i = 0; i < chunk.items; ++i) pair.pass(number);
+      }
+      void finish() override { pair.end(number); }
+      void commit() override {}
+      Pair& pair;
+      const std::size_t number;
+    };
+    Pair& pair_;
+    std::size_t number_;
+    SinkInfo info_;
+  };
+
+  Sink<Vector<double>> half(std::size_t number) {
+    return Sink<Vector<double>>(std::make_shared<Half>(*this, number));
+  }
+  std::int64_t given(std::size_t number) const { return given_[number]; }
+
+ private:
+  static constexpr std::int64_t most_ahead = 8;
+
+  void pass(std::size_t number) {
+    std::unique_lock lock(mutex_);
+    const std::int64_t mine = ++given_[number];
+    changed_.notify_all();
+    const auto is_near = [&] { return ended_[1 - number] || given_[1 - number] >= mine - most_ahead; };
+    if (!changed_.wait_for(lock, std::chrono::seconds(20), is_near)) throw DataError("the other half waits");
+  }
+  void end(std::size_t number) {
+    const std::lock_guard lock(mutex_);
+    ended_[number] = true;
+    changed_.notify_all();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::array<std::int64_t, 2> given_{};
+  std::array<bool, 2> ended_{};
+};
+
+TEST_CASE("sinks of one source that can be read once are written side by side") {
+  for (const RunOptions& options : configurations()) {
+    INFO(to_string(options));
+    const auto s = items_of(std::make_shared<Tape>(500, Tape::Then::end));
+    Pair pair;
+    const auto negated = map_seq([](auto row) { return map([](auto x) { return -x; }, row); }, s);
+    const auto filtered = filter_seq([](auto row) { return the(sum(row)) >= 0.0; }, s);
+    run(std::tuple(consume(write(negated, pair.half(0))), consume(write(filtered, pair.half(1)))), options);
+    CHECK(pair.given(0) == 500);
+    CHECK(pair.given(1) == 500);
+  }
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "run/context/global_values.h"
 
 #include <algorithm>
+#include <span>
 
 #include "interp/evaluate.h"
 #include "ir/views.h"
@@ -126,13 +127,63 @@ std::vector<HostArray> inputs_of(const plan::Plan& plan, const std::vector<HostA
   return inputs;
 }
 
-std::int64_t evaluate_uniform(const ir::Ref& expression, const GlobalValues& values) {
-  // Nearly all are an extent of a known array.
-  const ir::Node& e = *expression;
-  if (e.op() == ir::Op::constant) return static_cast<std::int64_t>(e.payload().bits);
-  if (const auto extent = ir::as_extent(e))
-    if (const HostArray* array = values.find(extent->array.get()))
+namespace {
+
+/// Nearly all uniforms are an extent of a known array, or little more: these are evaluated here, as to make an evaluator takes
+/// longer than most rounds of a loop.
+class ShortExpression {
+ public:
+  explicit ShortExpression(const GlobalValues& values) : values_(values) {}
+
+  /// None: an evaluator has to do it.
+  std::optional<std::int64_t> value(const ir::Node& e) {
+    if (steps_left_-- == 0 || e.type().components() != 1 || e.type().scalars[0] != ScalarType::int64)
+      return {};
+    if (e.op() == ir::Op::constant) return static_cast<std::int64_t>(e.payload().bits);
+    if (const auto extent = ir::as_extent(e)) {
+      const HostArray* const array = values_.find(extent->array.get());
+      if (!array) return {};
       return (*array)->extents[static_cast<std::size_t>(extent->dimension)];
+    }
+    if (e.op() == ir::Op::index) return element(ir::Read(e));
+    if (e.op() == ir::Op::primitive) return primitive(e.payload().primitive, ir::PrimitiveTerm(e).operands());
+    return {};
+  }
+
+ private:
+  /// The only one of an array of rank 0.
+  std::optional<std::int64_t> element(const ir::Read& read) {
+    const HostArray* const array = values_.find(read.array().get());
+    if (!array || !(*array)->extents.empty()) return {};
+    values_.fetch(*array);
+    return *static_cast<const std::int64_t*>((*array)->buffers[0].get());
+  }
+
+  std::optional<std::int64_t> primitive(detail::Primitive op, std::span<const ir::Ref> operands) {
+    using detail::Primitive;
+    if (operands.size() != 2) return {};
+    const auto a = value(*operands[0]);
+    const auto b = a ? value(*operands[1]) : std::nullopt;
+    if (!b) return {};
+    const auto x = static_cast<std::uint64_t>(*a),
+               y = static_cast<std::uint64_t>(*b);  // what is too large wraps
+    if (op == Primitive::add) return static_cast<std::int64_t>(x + y);
+    if (op == Primitive::subtract) return static_cast<std::int64_t>(x - y);
+    if (op == Primitive::multiply) return static_cast<std::int64_t>(x * y);
+    if (op == Primitive::minimum) return std::min(*a, *b);
+    if (op == Primitive::maximum) return std::max(*a, *b);
+    return {};
+  }
+
+  const GlobalValues& values_;
+  int steps_left_ = 16;
+};
+
+}  // namespace
+
+std::int64_t evaluate_uniform(const ir::Ref& expression, const GlobalValues& values) {
+  const ir::Node& e = *expression;
+  if (const auto value = ShortExpression(values).value(e)) return *value;
   interp::Evaluator evaluator({&expression, 1}, values.stop());
   evaluator.item = values.item();
   for (interp::Evaluator::Number n = 0; n < evaluator.size(); ++n) {

@@ -71,11 +71,10 @@ std::int64_t StageRun::bytes_of_one_chunk() const {
 }
 
 std::vector<HostArray> StageRun::run() {
-  const LearnedChunks::Key key{&context_.plan, number_, backend_.name(), context_.executor.concurrency()};
-  if (context_.learned) options_.learned = context_.learned->of(key);
-  const scheduler::PipelineResult result = in_pieces_ ? run_pieces() : run_chunks();
-  if (result.cancelled) ir::raise_cancelled();
-  if (context_.learned) context_.learned->note(key, result.learned);
+  if (is_small())
+    run_at_once();
+  else
+    run_scheduled();
   log_.complete();
   {
     const PassStreams::Turn turn = streams_.turn();
@@ -83,6 +82,32 @@ std::vector<HostArray> StageRun::run() {
   }
   input_.close();  // others may go on
   return results_.finish();
+}
+
+void StageRun::run_scheduled() {
+  const LearnedChunks::Key key{&context_.plan, number_, backend_.name(), context_.executor.concurrency()};
+  if (context_.learned) options_.learned = context_.learned->of(key);
+  const scheduler::PipelineResult result = in_pieces_ ? run_pieces() : run_chunks();
+  if (result.cancelled) ir::raise_cancelled();
+  if (context_.learned) context_.learned->note(key, result.learned);
+}
+
+/// Few items in memory, in a run inside of an item, as of a round of a loop there (only such have no record): to decide how they
+/// are cut would take longer than to compute them.
+bool StageRun::is_small() const {
+  constexpr std::int64_t few_items = 256, few_elements = 4096;
+  if (context_.record != nullptr || streams_.members() > 1 || input_.is_fed()) return false;
+  if (!input_.sources().in_memory() || !traits_.completes_at_once) return false;
+  const auto& total = options_.total;
+  return total && total->items <= few_items && total->work <= std::min(few_elements, options_.start_work);
+}
+
+void StageRun::run_at_once() {
+  make_slots(1);
+  while (read(*slots_[0], {})) {
+    compute(0);
+    write(0);
+  }
 }
 
 /// A slot of the ring takes as much as a chunk gains by at most.
@@ -100,12 +125,16 @@ scheduler::PipelineResult StageRun::run_pieces() {
   return scheduler::run_piecewise(context_.executor, pieces.phases(), options_);
 }
 
-scheduler::PipelineResult StageRun::run_chunks() {
-  for (int s = 0; s < options_.max_ring; ++s)
+void StageRun::make_slots(int count) {
+  for (int s = 0; s < count; ++s)
     slots_.push_back(std::make_unique<Slot>(
         context_, input_.stage(),
         [this](int result, std::int64_t elements) { return results_.bytes_to_append(result, elements); },
         later_));
+}
+
+scheduler::PipelineResult StageRun::run_chunks() {
+  make_slots(options_.max_ring);
   const scheduler::ChunkPhases phases = this->phases();
   const int slots_used = scheduler::ring_slots(context_.executor, phases, options_);
   bound_chunks(slots_used);
@@ -264,9 +293,9 @@ bool StageRun::fits(int number, const std::vector<SourceChunk>& chunks, StageOut
 
 // ---- Writing
 
-/// Memory was short: writes what is held, of this chunk and those before it.
+/// Memory was short: writes what is held, of this chunk and those before it. Not in turn: what the caller's sinks do takes as
+/// long as they like, and may wait for what another stage writes.
 void StageRun::write_held() {
-  const PassStreams::Turn turn = streams_.turn();
   const std::lock_guard lock(writing_);
   const std::deque<int> slots = [this] {
     const std::lock_guard guard(unwritten_guard_);
@@ -295,10 +324,11 @@ void StageRun::write(int number) {
   Slot& slot = *slots_[static_cast<std::size_t>(number)];
   if (slot.enqueued) {
     const PassStreams::Turn turn = streams_.turn();
-    computing_->complete(number, results_);
+    // So that it is not in turn that they are written; a copy, for which there is no room where memory is bounded.
+    const bool held = results_.writes() && streams_.members() > 1 && context_.budget.unlimited();
+    computing_->complete(number, held ? static_cast<StageOutput&>(slot.parts) : results_);
   }
   when_others_gave_back(context_, computing_now_, [&] {
-    const PassStreams::Turn turn = streams_.turn();
     const std::lock_guard lock(writing_);
     hand_over(slot.parts);
     const std::lock_guard guard(unwritten_guard_);

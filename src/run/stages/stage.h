@@ -46,6 +46,10 @@ class StageRun {
   std::int64_t memory_for_chunks() const;
   std::int64_t bytes_of_one_chunk() const;
   void bound_chunks(int slots);
+  void make_slots(int count);
+  bool is_small() const;
+  void run_at_once();
+  void run_scheduled();
   scheduler::PipelineResult run_chunks();
   scheduler::PipelineResult run_pieces();
   scheduler::ChunkPhases phases();
