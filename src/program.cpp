@@ -129,6 +129,18 @@ Arrays run_compiled(ProgramImpl& program, const Arrays& arguments, const RunOpti
 
 }  // namespace
 
+void prepare(ProgramImpl& program, const RunOptions& options) {
+  check(options);
+  program.require(options.require);
+  if (options.backend == Backend::interpreter) return;
+  RunOptions quiet;  // nothing is told of it
+  quiet.backend = options.backend == Backend::automatic ? Backend::cpu : options.backend;
+  quiet.threads = options.threads;
+  quiet.stop = options.stop;
+  RunLog log(program, quiet, nullptr);
+  with_public_errors([&] { const CompiledRun run(program, {}, quiet, log, {}); });
+}
+
 Arrays run(ProgramImpl& program, const Arrays& arguments, const RunOptions& options, RunReport* report,
            const Arrays& into, ResultsIn results_in) {
   check(options);

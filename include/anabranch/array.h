@@ -60,6 +60,10 @@ ANABRANCH_API std::shared_ptr<ArrayData> copy_of(const ArrayData& array);
 /// Other memory with as much room, not filled, and of the same shape.
 ANABRANCH_API std::shared_ptr<ArrayData> room_like(const ArrayData& array);
 
+/// Throws RunError: row `number` of a matrix has another length than the first one.
+[[noreturn]] ANABRANCH_API void refuse_row(std::int64_t number, std::int64_t first_length,
+                                           std::size_t length);
+
 /// Throws ProgramError: the array is a view of constants.
 [[noreturn]] ANABRANCH_API void refuse_to_write();
 
@@ -110,6 +114,20 @@ class Array {
     requires(N == 1)
       : Array(Index<1>{{static_cast<std::int64_t>(values.size())}}) {
     assign({values.begin(), values.size()});
+  }
+  /// A matrix of these rows, Matrix<double>{{1, 2, 3}, {4, 5, 6}}; RunError unless all are of one length. (One of zeros is
+  /// Matrix<double>(Index{2, 3}).)
+  Array(std::initializer_list<std::initializer_list<T>> rows)
+    requires(N == 2)
+      : Array(Index<2>{{static_cast<std::int64_t>(rows.size()),
+                        rows.size() == 0 ? 0 : static_cast<std::int64_t>(rows.begin()->size())}}) {
+    const std::int64_t columns = data_->extents[1];
+    std::int64_t at = 0;
+    for (const std::initializer_list<T>& row : rows) {
+      if (static_cast<std::int64_t>(row.size()) != columns) detail::refuse_row(at, columns, row.size());
+      for (std::int64_t column = 0; const T& value : row) set(at * columns + column++, value);
+      ++at;
+    }
   }
   explicit Array(std::span<const T> values)
     requires(N == 1)

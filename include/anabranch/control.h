@@ -3,6 +3,7 @@
 #include <tuple>
 #include <type_traits>
 
+#include <anabranch/loop.h>
 #include <anabranch/seq.h>
 
 /// Loops and branches over arrays. Their bodies are programs of their own: they may hold reductions, streams
@@ -29,6 +30,14 @@ struct ResultsOf<std::tuple<Acc<As>...>> {
     }(std::index_sequence_for<As...>{});
   }
 };
+template <class A>
+std::tuple<Acc<A>> arrays_of_state(const Acc<A>& state) {
+  return {state};
+}
+template <class... As>
+const std::tuple<Acc<As>...>& arrays_of_state(const std::tuple<Acc<As>...>& state) {
+  return state;
+}
 template <class S>
 concept Computations = ItemOf<std::remove_cvref_t<S>>::valid;
 
@@ -110,6 +119,43 @@ State awhile(P p, F f, const State& state, detail::Loc at = detail::Loc::current
   using Bodies = detail::Bodies<State>;
   return detail::ResultsOf<State>::from(detail::awhile(Bodies::predicate(p, at), Bodies::function(f, at),
                                                        detail::ItemOf<State>::handles(state), at));
+}
+
+/// f applied n times to arrays: x, f(x), f(f(x)), ... where x is `state`, an Acc or a std::tuple of Accs, whose arrays f takes
+/// as separate arguments. `n` is a number or an Exp of any integer type; 0 or less gives x. As awhile, with the rounds counted.
+template <class F, detail::Computations State>
+State iterate(const Position& n, F f, const State& state, detail::Loc at = detail::Loc::current()) {
+  using Arrays = typename detail::ResultsOf<State>::arrays;
+  constexpr bool takes = detail::TakesArrays<F, Arrays>::value;
+  static_assert(takes,
+                "anabranch: the function of iterate takes the arrays of the state, each as an argument");
+  if constexpr (takes) {
+    using Next = std::remove_cvref_t<decltype(std::apply(f, std::declval<Arrays&>()))>;
+    constexpr bool fits = std::same_as<Next, State>;
+    static_assert(fits,
+                  "anabranch: the function of iterate returns the next state, of the types of the state");
+    if constexpr (fits) {
+      const Exp<std::int64_t> rounds = n.value();
+      const auto none = detail::number<std::int64_t>(0, at), one = detail::number<std::int64_t>(1, at);
+      const auto counted = [&](const Exp<std::int64_t>& done, const State& now) {
+        return std::tuple_cat(std::tuple(unit(done, at)), detail::arrays_of_state(now));
+      };
+      const auto more = [&](const Acc<Scalar<std::int64_t>>& done, const auto&...) {
+        return the(done, at) < rounds;
+      };
+      const auto step = [&](const Acc<Scalar<std::int64_t>>& done, auto&... now) {
+        return counted(the(done, at) + one, f(now...));
+      };
+      const auto ended = awhile(more, step, counted(none, state), at);
+      return [&]<std::size_t... I>(std::index_sequence<I...>) {
+        return State(std::get<I + 1>(ended)...);
+      }(std::make_index_sequence<std::tuple_size_v<Arrays>>{});
+    } else {
+      return state;
+    }
+  } else {
+    return state;
+  }
 }
 
 /// What t gives where c holds, else what e gives: each an Acc, a std::tuple of Accs, or a function without

@@ -494,7 +494,7 @@ auto traced(F& f, Place at, Symbol label, Ps&... parameters) {
   if constexpr (!takes<F, Ps&...>()) {
     static_assert(always_false<F>,
                   "anabranch: this function cannot be called with the elements of these arrays; check its "
-                  "parameter types and their number");
+                  "parameter types and their number (operators as plus take elements of one type)");
     return untraced(parameters...);
   } else if constexpr (!requires { f(parameters...); }) {
     f(parameters...);  // does not compile: what is wrong inside is said there

@@ -8,6 +8,18 @@
 /// Elements kept, left out, repeated: how many there are only values tell. Those that stay keep their order.
 namespace anabranch {
 
+namespace detail {
+/// What a mask keeps, and how many of each row.
+template <int N, class T>
+std::tuple<Acc<Vector<T>>, Acc<Array<N - 1, std::int64_t>>> kept_where(Symbol label,
+                                                                       const Acc<Array<N, bool>>& mask,
+                                                                       const Acc<Array<N, T>>& a, Loc at) {
+  const auto counts = count(mask, N - 1, at);
+  const Exp<std::int64_t> all = the(sum(flatten(mask, at), 0, at), at);
+  return {acc<1, T>(select(all.handle(), mask.handle(), a.handle(), at, label)), counts};
+}
+}  // namespace detail
+
 /// The elements where the mask holds, all rows one after the other, and how many that are in each row. The mask has
 /// as many elements as `a` (else a RunError).
 ///
@@ -19,9 +31,7 @@ template <int N, class T>
 std::tuple<Acc<Vector<T>>, Acc<Array<N - 1, std::int64_t>>> compact(const Acc<Array<N, bool>>& mask,
                                                                     const Acc<Array<N, T>>& a,
                                                                     detail::Loc at = detail::Loc::current()) {
-  const auto counts = count(mask, N - 1, at);
-  const Exp<std::int64_t> kept = the(sum(flatten(mask, at), 0, at), at);
-  return {detail::acc<1, T>(detail::select(kept.handle(), mask.handle(), a.handle(), at, "compact")), counts};
+  return detail::kept_where("compact", mask, a, at);
 }
 
 /// The elements of which p holds: compact(map(p, a), a).
@@ -32,7 +42,8 @@ std::tuple<Acc<Vector<T>>, Acc<Array<N - 1, std::int64_t>>> filter(P p, const Ac
   auto [function, truth] = detail::trace_function<T>(p, at);
   static_assert(std::same_as<decltype(truth), Exp<bool>>,
                 "anabranch: the function of filter says whether an element is kept (an Exp<bool>)");
-  return compact(detail::acc<N, bool>(detail::map(function, {a.handle()}, at, "filter")), a, at);
+  return detail::kept_where("filter", detail::acc<N, bool>(detail::map(function, {a.handle()}, at, "filter")),
+                            a, at);
 }
 
 namespace detail {

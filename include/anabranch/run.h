@@ -97,6 +97,11 @@ class Program {
   using Into = typename detail::ResultOf<R>::References;
   using OnDevice = typename detail::ResultOf<R>::OnDevice;
 
+  /// Compiles the kernels of runs with these options, so that the first one does not wait for it (some 20 ms, of large programs a
+  /// second; from disk less): else they are compiled when they are first needed. Runs nothing, reads nothing. Kernels for the rare
+  /// case are left for later, and those of the GPU may still be being compiled when it returns. `Backend::automatic` prepares the CPU.
+  void prepare(const RunOptions& options = {}) const { detail::prepare(*impl_, options); }
+
   /// Runs with these arguments. Throws RunError, DataError,
   /// IoError, ResourceError, Cancelled, or what a source throws.
   Result operator()(const Args&... args) const { return run({}, nullptr, args...); }
@@ -266,10 +271,12 @@ class StreamOut {
     const A& operator*() const { return *out_->item_; }
     Iterator& operator++() {
       std::vector<std::shared_ptr<detail::ArrayData>> arrays;
-      if (out_->reader_.next(arrays))
+      if (out_->reader_.next(arrays)) {
         out_->item_ = wrap(arrays);
-      else
+      } else {
         out_->item_.reset();
+        out_->over_ = true;
+      }
       return *this;
     }
     void operator++(int) { ++*this; }
@@ -279,7 +286,12 @@ class StreamOut {
     bool at_end() const { return !out_->item_; }
     StreamOut* out_;
   };
-  Iterator begin() { return Iterator(this); }
+  /// The next item. RunError where all of them have been read: for another pass make another range.
+  Iterator begin() {
+    if (over_)
+      throw RunError("stream_out: its items have been read; for another pass make another stream_out(s)");
+    return Iterator(this);
+  }
   std::default_sentinel_t end() { return {}; }
 
  private:
@@ -303,6 +315,7 @@ class StreamOut {
 
   detail::ItemReader reader_;
   std::optional<A> item_;
+  bool over_ = false;
 };
 
 /// The items of a sequence as a range: for (const auto& item : stream_out(s)) ...

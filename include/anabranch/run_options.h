@@ -49,8 +49,8 @@ struct RunOptions {
   /// Called after every chunk, once at a time. Nothing is read meanwhile, so it must not wait for a source. In
   /// `stream_out` by the thread that takes the items, before it gets the first one of the chunk.
   std::function<void(const Progress&)> progress{};
-  /// Given each line that the operation `trace` prints, without its end, one at a time, on any thread; empty: they go to
-  /// standard error.
+  /// Given each line that the operation `trace` prints, without its end, one at a time in a run, on any thread; empty: they
+  /// go to standard error.
   std::function<void(std::string_view)> print{};
   /// A file to write the run's timeline to, as Chrome trace events, for ui.perfetto.dev or chrome://tracing;
   /// empty: none. What it shows: docs/scheduler.md, "Timelines". Like all output files it appears whole, also

@@ -60,6 +60,19 @@ Exp<I> size_of_segments(const Acc<Vector<I>>& lengths, Loc at) {
       the(fold([](const auto& x, const auto& y) { return min(x, y); }, I{0}, lengths, 0, at), at);
   return cond(least < 0, least, sum_of_extents(lengths, at));
 }
+/// The segments of a vector, for an operation of this name.
+template <class T>
+Seq<Vector<T>> segments_of(Symbol label, const Segments& segments, const Acc<Vector<T>>& values, Loc at) {
+  const auto& lengths = segments.lengths();
+  const Handle whole = reshape(size_of_segments(lengths, at).handle(), values.handle(), at, label);
+  return produce(
+      size(lengths, at),
+      [&](const Exp<std::int64_t>& s) {
+        return acc<1, T>(
+            part(segments.length(s).handle(), whole, segments.begin(s).handle(), true, at, label));
+      },
+      at);
+}
 }  // namespace detail
 
 /// The segments of a vector as a sequence, which has as many elements as they have together (else a RunError, as where a
@@ -68,16 +81,7 @@ Exp<I> size_of_segments(const Acc<Vector<I>>& lengths, Loc at) {
 template <class T>
 Seq<Vector<T>> from_segments(const Segments& segments, const Acc<Vector<T>>& values,
                              detail::Loc at = detail::Loc::current()) {
-  const auto& lengths = segments.lengths();
-  const detail::Handle whole =
-      detail::reshape(detail::size_of_segments(lengths, at).handle(), values.handle(), at, "from_segments");
-  return produce(
-      size(lengths, at),
-      [&](const Exp<std::int64_t>& s) {
-        return detail::acc<1, T>(detail::part(segments.length(s).handle(), whole, segments.begin(s).handle(),
-                                              true, at, "from_segments"));
-      },
-      at);
+  return detail::segments_of("from_segments", segments, values, at);
 }
 
 /// The items of a sequence as segments of one vector, as the functions below take them: both are computed in one pass.
@@ -93,31 +97,31 @@ template <class F, class T>
 Acc<Vector<T>> fold_seg(F f, const std::type_identity_t<Located<T>>& z, const Acc<Vector<T>>& a,
                         const Segments& segments, detail::Loc at = detail::Loc::current()) {
   const auto one = [&](const Acc<Vector<T>>& s) { return fold(f, z, s, 0, at); };
-  return consume(elements(map_seq(one, from_segments(segments, a, at), at), at), at);
+  return consume(elements(map_seq(one, detail::segments_of("fold_seg", segments, a, at), at), at), at);
 }
 /// Without a seed: a segment without elements is a RunError.
 template <class F, class T>
 Acc<Vector<T>> fold1_seg(F f, const Acc<Vector<T>>& a, const Segments& segments,
                          detail::Loc at = detail::Loc::current()) {
   const auto one = [&](const Acc<Vector<T>>& s) { return fold1(f, s, 0, at); };
-  return consume(elements(map_seq(one, from_segments(segments, a, at), at), at), at);
+  return consume(elements(map_seq(one, detail::segments_of("fold1_seg", segments, a, at), at), at), at);
 }
 
 /// The scans of each segment, one after the other (scan.h). Those of scanl_seg and scanr_seg are one element longer
 /// than their segments.
-#define ANABRANCH_SCAN_SEG(name, scan)                                                         \
-  template <class F, class T>                                                                  \
-  Acc<Vector<T>> name(F f, const std::type_identity_t<Located<T>>& z, const Acc<Vector<T>>& a, \
-                      const Segments& segments, detail::Loc at = detail::Loc::current()) {     \
-    const auto one = [&](const Acc<Vector<T>>& s) { return scan(f, z, s, 0, at); };            \
-    return consume(elements(map_seq(one, from_segments(segments, a, at), at), at), at);        \
+#define ANABRANCH_SCAN_SEG(name, scan)                                                               \
+  template <class F, class T>                                                                        \
+  Acc<Vector<T>> name(F f, const std::type_identity_t<Located<T>>& z, const Acc<Vector<T>>& a,       \
+                      const Segments& segments, detail::Loc at = detail::Loc::current()) {           \
+    const auto one = [&](const Acc<Vector<T>>& s) { return scan(f, z, s, 0, at); };                  \
+    return consume(elements(map_seq(one, detail::segments_of(#name, segments, a, at), at), at), at); \
   }
-#define ANABRANCH_SCAN1_SEG(name, scan)                                                 \
-  template <class F, class T>                                                           \
-  Acc<Vector<T>> name(F f, const Acc<Vector<T>>& a, const Segments& segments,           \
-                      detail::Loc at = detail::Loc::current()) {                        \
-    const auto one = [&](const Acc<Vector<T>>& s) { return scan(f, s, 0, at); };        \
-    return consume(elements(map_seq(one, from_segments(segments, a, at), at), at), at); \
+#define ANABRANCH_SCAN1_SEG(name, scan)                                                              \
+  template <class F, class T>                                                                        \
+  Acc<Vector<T>> name(F f, const Acc<Vector<T>>& a, const Segments& segments,                        \
+                      detail::Loc at = detail::Loc::current()) {                                     \
+    const auto one = [&](const Acc<Vector<T>>& s) { return scan(f, s, 0, at); };                     \
+    return consume(elements(map_seq(one, detail::segments_of(#name, segments, a, at), at), at), at); \
   }
 ANABRANCH_SCAN_SEG(scanl_seg, scanl)
 ANABRANCH_SCAN_SEG(prescanl_seg, prescanl)
@@ -137,7 +141,7 @@ Acc<Vector<T>> sort_seg(const Acc<Vector<T>>& a, const Segments& segments,
   const auto one = [&](const Acc<Vector<T>>& s) {
     return detail::acc<1, T>(detail::sort(s.handle(), 0, at, "sort_seg")[0]);
   };
-  return consume(elements(map_seq(one, from_segments(segments, a, at), at), at), at);
+  return consume(elements(map_seq(one, detail::segments_of("sort_seg", segments, a, at), at), at), at);
 }
 
 }  // namespace anabranch

@@ -133,8 +133,8 @@ class Composer {
       throw ProgramError(
           fmt::format("{} ({}): inside of the function of another sequence items cannot be left out or "
                       "joined; of an array, take "
-                      "filter, take or drop, of all items of the outer sequence flat_map_seq",
-                      name_of(node->op()), to_string(node->place())));
+                      "filter, take, drop or scan_state, of all items of the outer sequence flat_map_seq",
+                      node->label(), to_string(node->place())));
     each_operand(*node, [&](const Operand& how, const Ref& operand) {
       if (how.role == Role::sequence)
         source.feeds.push_back(add_fed_->stage(operand));

@@ -191,6 +191,12 @@ void refuse_to_write() {
   throw ProgramError("array: a view of constants cannot be written; write to a copy() of it");
 }
 
+void refuse_row(std::int64_t number, std::int64_t first_length, std::size_t length) {
+  throw RunError(fmt::format(
+      "a matrix of rows: row {} has the length {}, and row 0 {}; a shape is written Index{{rows, columns}}",
+      number, length, first_length));
+}
+
 void check_source(const SourceInfo& info, const std::vector<std::vector<ScalarType>>& scalars,
                   const std::vector<int>& ranks) {
   if (info.arrays.size() != ranks.size())

@@ -10,6 +10,8 @@
 namespace anabranch::testing {
 namespace {
 
+using Catch::Matchers::Contains;
+
 TEST_CASE("a vector of n elements") {
   const Vector<double> five(5);
   REQUIRE(five.size() == 5);
@@ -19,6 +21,20 @@ TEST_CASE("a vector of n elements") {
   REQUIRE(Vector<double>(0).size() == 0);
   REQUIRE_THROWS_AS(Vector<double>(-1), RunError);
   REQUIRE(Vector<double>{3}.size() == 1);
+}
+
+TEST_CASE("a matrix of rows") {
+  const Matrix<double> m{{1, 2, 3}, {4, 5, 6}};
+  CHECK(m.shape() == Index{2, 3});
+  CHECK(m[Index{1, 0}] == 4.0);
+  CHECK(m[Index{0, 2}] == 3.0);
+  const Matrix<std::pair<int, bool>> pairs{{{1, true}, {2, false}}};
+  CHECK(pairs[Index{0, 1}] == std::pair(2, false));
+  CHECK(Matrix<float>{}.shape() == Index{0, 0});
+  CHECK(Matrix<float>({2, 3}).shape() == Index{2, 3});
+  CHECK(Matrix<float>(Index{2, 1}, {1, 2})[Index{1, 0}] == 2.0F);
+  CHECK_THROWS_WITH((Matrix<double>{{2, 2}, {1, 2, 3, 4}}),
+                    Contains("row 1 has the length 4, and row 0 2") && Contains("Index{rows, columns}"));
 }
 
 TEST_CASE("a vector of scalars is a contiguous range") {

@@ -111,7 +111,7 @@ TEST_CASE("scans, permute and segmented folds of regular items are regular") {
   stays_regular("permute",
                 [=](auto row) { return permute(plus, fill(3, std::int64_t{0}), place(row), row); });
   const Vector<std::int32_t> lengths{3, 0, 5};
-  stays_regular("from_segments", [=](auto row) { return fold_seg(plus, 0, row, use(lengths)); });
+  stays_regular("fold_seg", [=](auto row) { return fold_seg(plus, 0, row, use(lengths)); });
   // And what does depend on the item is found by the same means.
   CHECK_THAT(forms([](auto row) { return scanl1(plus, take(row[0], row)); }), Catch::Contains("segmented"));
 }

@@ -104,6 +104,30 @@ TEST_CASE("a branch that gives several arrays, of which one is used") {
   require_same(agree(b), Scalar<std::int64_t>(3));
 }
 
+TEST_CASE("iterate applies a function to arrays so many times") {
+  const auto prefix_sums = [](auto v) { return scanl1(plus, v); };
+  require_same(agree(iterate(3, prefix_sums, use(counted(4)))), Ints{1, 5, 15, 35});
+  for (const std::int64_t none : {0, -1})
+    require_same(agree(iterate(none, prefix_sums, use(counted(4)))), counted(4));
+  // So many as an array says, of a state of two, whose extents change.
+  const auto v = use(counted(5));
+  const auto [left, dropped] = iterate(
+      cast<std::int32_t>(the(minimum(v))) + 1,
+      [](auto a, auto s) { return std::tuple(tail(a), zip_with(plus, s, unit(a[0]))); },
+      std::tuple(v, unit(std::int64_t{0})));
+  const auto [last, first] = agree(std::tuple(left, dropped));
+  require_same(last, Ints{3, 4, 5});
+  CHECK(first[Index{}] == 3);
+  // In the function of a sequence, as often as each item says.
+  const auto items = std::vector<Ints>{{3, 1}, {0, 7, 7}, {}, {1, 2, 3}};
+  const auto got =
+      everywhere([&](auto item) { return iterate(sum(item)[Index{}] / 3, doubled, item); }, items);
+  require_same(got[0], Ints{6, 2});
+  require_same(got[1], Ints{0, 112, 112});
+  require_same(got[2], Ints{});
+  require_same(got[3], Ints{4, 8, 12});
+}
+
 TEST_CASE("extents change from round to round") {
   const auto halved = [](auto v) {
     return generate(extent(v, 0) / 2, [=](auto i) { return v[2 * i] + v[2 * i + 1]; });

@@ -18,6 +18,27 @@ TEST_CASE("a program with arguments") {
   agree_on(dot, numbers<double>(100000, 1), numbers<double>(100001, 2));
 }
 
+TEST_CASE("a program that has been prepared compiles nothing when it is run", "[once]") {
+  // No other test has these kernels.
+  const auto program_of = [](double factor, bool root) {
+    return compile<Vector<double>>([=](auto a) {
+      return sum(map([=](auto x) { return root ? sqrt(x * factor - 0.5) : x * factor - 0.5; }, a));
+    });
+  };
+  const Vector<double> a{1, 2, 3};
+  for (const bool prepared : {true, false}) {
+    const auto program = program_of(5.25, prepared);
+    if (prepared) program.prepare({.threads = 2});
+    RunReport report;
+    CHECK(program.run({}, &report, a).size() == 1);
+    CHECK((report.kernels_compiled + report.kernels_from_disk == 0) == prepared);
+  }
+  const auto program = program_of(1, false);
+  program.prepare({.backend = Backend::interpreter});
+  CHECK_THROWS_AS(program.prepare({.threads = -1}), ProgramError);
+  CHECK_THROWS_AS(program.prepare({.require = Expect::streaming}), ProgramError);
+}
+
 TEST_CASE("arguments of every rank, and of tuples") {
   using Pair = std::tuple<std::int32_t, bool>;
   const auto program =

@@ -385,7 +385,7 @@ TEST_CASE("segments are rows of their own") {
   REQUIRE(by_offsets[1] == 0);
   fails<RunError>(
       fold_seg(plus, 0, use(Vector<std::int32_t>{1, 2, 3}), Segments(use(Vector<std::int32_t>{2, 2}))),
-      {"from_segments", "1 more element"});
+      {"fold_seg", "1 more element"});
 }
 
 }  // namespace

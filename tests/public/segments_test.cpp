@@ -173,16 +173,16 @@ TEST_CASE("segments that are not in the vector are refused before one is read") 
   const auto values = use(Vector<double>{1, 2, 3});
   const std::int64_t large = std::int64_t{1} << 62;
   const auto sums = [&](const Ints& lengths) { return fold_seg(plus, 0.0, values, Segments(use(lengths))); };
-  fails<RunError>(sums({5, -2}), {"from_segments", "negative extent -2"});
-  fails<RunError>(sums({1'000'000, -999'997}), {"from_segments", "negative extent -999997"});
-  fails<RunError>(sums({large, large, large, large, 3}), {"from_segments"});
-  fails<RunError>(sums({INT64_MAX, INT64_MAX, 5}), {"from_segments"});
-  fails<RunError>(sums({2, 2}), {"from_segments", "1 more element"});
-  fails<RunError>(sums({}), {"from_segments"});
-  fails<RunError>(fold_seg(plus, 0.0, values, segments_of_offsets(use(Ints{0, 5, 3}))), {"from_segments"});
+  fails<RunError>(sums({5, -2}), {"fold_seg", "negative extent -2"});
+  fails<RunError>(sums({1'000'000, -999'997}), {"fold_seg", "negative extent -999997"});
+  fails<RunError>(sums({large, large, large, large, 3}), {"fold_seg"});
+  fails<RunError>(sums({INT64_MAX, INT64_MAX, 5}), {"fold_seg"});
+  fails<RunError>(sums({2, 2}), {"fold_seg", "1 more element"});
+  fails<RunError>(sums({}), {"fold_seg"});
+  fails<RunError>(fold_seg(plus, 0.0, values, segments_of_offsets(use(Ints{0, 5, 3}))), {"fold_seg"});
   fails<RunError>(fold_seg(plus, 0.0, map([](auto x) { return x + 1; }, values),
                            Segments(use(Vector<std::uint64_t>{~std::uint64_t{0}, 4}))),
-                  {"from_segments"});
+                  {"fold_seg"});
   for (const Backend backend : {Backend::interpreter, Backend::cpu}) {
     const auto items = from_segments(Segments(use(Ints{5, -2})), values);
     const auto take_all = [&] {

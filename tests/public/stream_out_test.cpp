@@ -6,6 +6,8 @@
 namespace anabranch::testing {
 namespace {
 
+using Catch::Matchers::Contains;
+
 TEST_CASE("stream_out contracts as run does") {
   const std::vector rows{numbers<double>(67, 1), Vector<double>{}, numbers<double>(5, 2)};
   const auto body = [](auto row) { return map([](auto x) { return x * x + 0.1 * x; }, row); };
@@ -50,6 +52,23 @@ TEST_CASE("it is an input range, read lazily") {
     }
     REQUIRE(seen == 5);
     REQUIRE(pulled < 2000);
+  }
+}
+
+TEST_CASE("a range that has been read to its end is not read again, one that has been left is gone on with") {
+  const auto squares = map_seq([](auto row) { return map([](auto x) { return x * x; }, row); },
+                               rows(use(Matrix<double>{{1, 2}, {3, 4}, {5, 6}})));
+  for (const Backend backend : {Backend::cpu, Backend::interpreter}) {
+    auto range = stream_out(squares, {.backend = backend});
+    int items = 0;
+    for (const auto& item : range) {
+      CHECK(item[Index{0}] == 1.0);
+      ++items;
+      break;
+    }
+    for (const auto& item : range) items += item.size() == 2 ? 1 : 0;
+    CHECK(items == 3);
+    CHECK_THROWS_WITH(range.begin(), Contains("its items have been read"));
   }
 }
 

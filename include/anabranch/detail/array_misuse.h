@@ -2,6 +2,7 @@
 
 #include <concepts>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -34,15 +35,34 @@ constexpr bool text_and_array = false;
 template <class X, class A>
 constexpr bool text_and_array<X, A> = std::convertible_to<const X&, std::string_view> && IsAcc<A>;
 
+/// What filter, compact, unzip and others give.
+template <class X>
+constexpr bool is_tuple_of_arrays = false;
+template <class A, class... As>
+constexpr bool is_tuple_of_arrays<std::tuple<Acc<A>, Acc<As>...>> = true;
+template <class X>
+concept IsTupleOfArrays = is_tuple_of_arrays<std::remove_cvref_t<X>>;
+/// What stands where an array should, and is none.
+template <class X>
+concept NoComputedArray = IsHostArray<X> || IsTupleOfArrays<X>;
+
+template <class... Xs>
+void check_host_arrays() {
+  static_assert(!(IsHostArray<Xs> || ...), "anabranch: a host array becomes part of a program by use(array)");
+}
 template <class... Xs>
 void check_arrays() {
-  static_assert(!(IsHostArray<Xs> || ...), "anabranch: a host array becomes part of a program by use(array)");
+  check_host_arrays<Xs...>();
+  static_assert(!(IsTupleOfArrays<Xs> || ...),
+                "anabranch: several arrays stand where one should: take the first by std::get<0>(...), or "
+                "name them, as "
+                "in auto [kept, counts] = filter(p, a)");
 }
 
 template <class First, class... Rest>
 void check_mapping() {
   check_arrays<First, Rest...>();
-  static_assert((IsHostArray<First> || ... || IsHostArray<Rest>) || !IsAcc<First>,
+  static_assert((NoComputedArray<First> || ... || NoComputedArray<Rest>) || !IsAcc<First>,
                 "anabranch: the function comes first, as in map(f, a)");
 }
 
@@ -53,16 +73,16 @@ inline Acc<Scalar<double>> refused_array() { return {FromHandle{}, Handle{}}; }
 namespace anabranch {
 
 template <class F, class... Xs>
-  requires(detail::IsAcc<F> || ... || (detail::IsAcc<Xs> || detail::IsHostArray<Xs>))
+  requires(detail::IsAcc<F> || ... || (detail::IsAcc<Xs> || detail::NoComputedArray<Xs>))
 auto map(const F&, const Xs&...) {
   detail::check_mapping<F, Xs...>();
-  static_assert(detail::IsAcc<F> || (detail::IsHostArray<Xs> || ...),
+  static_assert(detail::IsAcc<F> || (detail::NoComputedArray<Xs> || ...),
                 "anabranch: map takes a function and one array; zip_with takes several");
   return detail::refused_array();
 }
 
 template <class F, class... Xs>
-  requires(detail::IsAcc<F> || ... || (detail::IsAcc<Xs> || detail::IsHostArray<Xs>))
+  requires(detail::IsAcc<F> || ... || (detail::IsAcc<Xs> || detail::NoComputedArray<Xs>))
 auto zip_with(const F&, const Xs&...) {
   detail::check_mapping<F, Xs...>();
   constexpr bool arrays = (detail::IsAcc<Xs> && ...);
@@ -74,7 +94,7 @@ auto zip_with(const F&, const Xs&...) {
       "replicate(v, n, all)");
   static_assert(!arrays || !one_rank || detail::IsAcc<F>,
                 "anabranch: zip_with takes a function and 2 to 9 arrays");
-  static_assert(arrays || detail::IsAcc<F> || (detail::IsHostArray<Xs> || ...),
+  static_assert(arrays || detail::IsAcc<F> || (detail::NoComputedArray<Xs> || ...),
                 "anabranch: zip_with takes a function, then arrays");
   return detail::refused_array();
 }
@@ -83,21 +103,21 @@ template <class... Xs>
   requires(detail::IsAcc<Xs> || ...)
 auto zip(const Xs&...) {
   detail::check_arrays<Xs...>();
-  static_assert((detail::IsHostArray<Xs> || ...),
+  static_assert((detail::NoComputedArray<Xs> || ...),
                 "anabranch: zip takes 2 to 9 arrays of one rank; give the smaller one more dimensions, as in "
                 "replicate(v, n, all)");
   return detail::refused_array();
 }
 
 template <class I, class A>
-  requires(detail::IsAcc<I> || detail::IsAcc<A> || detail::IsHostArray<A>)
+  requires(detail::IsAcc<I> || detail::IsAcc<A> || detail::NoComputedArray<A>)
 auto gather(const I&, const A&) {
   detail::check_arrays<I, A>();
-  static_assert(detail::IsHostArray<I> || detail::IsHostArray<A> || detail::holds_integers<I>(),
+  static_assert(detail::NoComputedArray<I> || detail::NoComputedArray<A> || detail::holds_integers<I>(),
                 "anabranch: gather(indices, a) takes an array of integers first; convert others by mapping "
                 "cast<int64_t> over them");
   static_assert(
-      detail::IsHostArray<I> || detail::IsHostArray<A> || !detail::holds_integers<I>() ||
+      detail::NoComputedArray<I> || detail::NoComputedArray<A> || !detail::holds_integers<I>() ||
           detail::VectorComputation<A>,
       "anabranch: gather(indices, a) reads a vector; of another rank take flatten(a), or backpermute");
   return detail::refused_array();
@@ -105,7 +125,7 @@ auto gather(const I&, const A&) {
 
 #define ANABRANCH_REFUSE_REDUCTION(name, sentence)                                                          \
   template <class A, class... Xs>                                                                           \
-    requires(detail::IsAcc<A> || detail::IsHostArray<A>)                                                    \
+    requires(detail::IsAcc<A> || detail::NoComputedArray<A>)                                                \
   auto name(const A&, const Xs&...) {                                                                       \
     detail::check_arrays<A>();                                                                              \
     static_assert(detail::rank_of<A>() != 0, "anabranch: a Scalar has one element, and nothing to reduce"); \
@@ -138,7 +158,7 @@ auto use(const X&) {
 template <class X, class... Xs>
   requires(detail::AnyComputation<X, Xs...> || detail::IsHostArray<X>)
 auto compute(const X&, const Xs&...) {
-  detail::check_arrays<X>();
+  detail::check_host_arrays<X>();
   static_assert(detail::IsHostArray<X>,
                 "anabranch: compute takes one array, an Acc; apply it to each array of a tuple, and inside "
                 "the function "
@@ -150,7 +170,7 @@ template <class... Xs>
   requires((detail::AnyComputation<Xs...> || (detail::IsHostArray<Xs> || ...)) &&
            !detail::text_and_array<Xs...>)
 auto trace(const Xs&...) {
-  detail::check_arrays<Xs...>();
+  detail::check_host_arrays<Xs...>();
   static_assert(
       (detail::IsHostArray<Xs> || ...),
       "anabranch: trace takes a text and one array, as in trace(\"weights\", a); of the items of a sequence, "
@@ -161,7 +181,7 @@ auto trace(const Xs&...) {
 template <class... Xs>
   requires(detail::AnyComputation<Xs...> || (detail::IsHostArray<Xs> || ...))
 auto scan_state(const Xs&...) {
-  detail::check_arrays<Xs...>();
+  detail::check_host_arrays<Xs...>();
   static_assert(
       (detail::IsHostArray<Xs> || ...),
       "anabranch: scan_state takes a function, the first state and an array of rank 1 or more, as in "

@@ -164,6 +164,7 @@ class ProgramImpl;
 ANABRANCH_API std::shared_ptr<ProgramImpl> compile(const Handles& results, const Handles& parameters);
 /// Where results are when a run has ended: on a GPU, if that has computed them, with a Residence each.
 enum class ResultsIn { host, device };
+ANABRANCH_API void prepare(ProgramImpl& program, const RunOptions& options);
 ANABRANCH_API std::vector<std::shared_ptr<ArrayData>> run(
     ProgramImpl& program, const std::vector<std::shared_ptr<ArrayData>>& arguments, const RunOptions& options,
     RunReport* report, const std::vector<std::shared_ptr<ArrayData>>& into = {},

@@ -59,20 +59,20 @@ template <OperatorLike F, ArrayWithRows D, OperatorLike To, IsAcc A, class... Xs
 inline constexpr bool fits_permute<F, D, To, A, Xs...> = true;
 
 template <class... Xs>
-concept AnyCollective = (Collective<Xs> || ...) || (IsHostArray<Xs> || ...);
+concept AnyCollective = (Collective<Xs> || ...) || (NoComputedArray<Xs> || ...);
 
 }  // namespace anabranch::detail
 
 namespace anabranch {
 
 // (name, what fits, sentence)
-#define ANABRANCH_REFUSE(name, fits, sentence)                               \
-  template <class... Xs>                                                     \
-    requires(detail::AnyCollective<Xs...> && !detail::fits<Xs...>)           \
-  auto name(const Xs&...) {                                                  \
-    detail::check_arrays<Xs...>();                                           \
-    static_assert((detail::IsHostArray<Xs> || ...), "anabranch: " sentence); \
-    return detail::refused_array();                                          \
+#define ANABRANCH_REFUSE(name, fits, sentence)                                   \
+  template <class... Xs>                                                         \
+    requires(detail::AnyCollective<Xs...> && !detail::fits<Xs...>)               \
+  auto name(const Xs&...) {                                                      \
+    detail::check_arrays<Xs...>();                                               \
+    static_assert((detail::NoComputedArray<Xs> || ...), "anabranch: " sentence); \
+    return detail::refused_array();                                              \
   }
 #define ANABRANCH_OF_ROWS \
   " takes an array with a dimension, and the number of one; of a sequence, inside its function"

@@ -92,20 +92,20 @@ template <ArrayWithRows A, ArrayWithRows B, class... Xs>
            std::same_as<typename A::value_type, typename B::value_type>)
 inline constexpr bool fits_product<A, B, Xs...> = true;
 template <class... Xs>
-concept AnyArray = ((IsAcc<Xs> || IsHostArray<Xs>) || ...);
+concept AnyArray = ((IsAcc<Xs> || NoComputedArray<Xs>) || ...);
 
 }  // namespace anabranch::detail
 
 namespace anabranch {
 
 // (name, what fits, sentence)
-#define ANABRANCH_REFUSE(name, fits, sentence)                               \
-  template <class... Xs>                                                     \
-    requires(detail::AnyArray<Xs...> && !detail::fits<Xs...>)                \
-  auto name(const Xs&...) {                                                  \
-    detail::check_arrays<Xs...>();                                           \
-    static_assert((detail::IsHostArray<Xs> || ...), "anabranch: " sentence); \
-    return detail::refused_array();                                          \
+#define ANABRANCH_REFUSE(name, fits, sentence)                                   \
+  template <class... Xs>                                                         \
+    requires(detail::AnyArray<Xs...> && !detail::fits<Xs...>)                    \
+  auto name(const Xs&...) {                                                      \
+    detail::check_arrays<Xs...>();                                               \
+    static_assert((detail::NoComputedArray<Xs> || ...), "anabranch: " sentence); \
+    return detail::refused_array();                                              \
   }
 #define ANABRANCH_OF_AN_ARRAY " takes an array with a dimension, and the number of one"
 ANABRANCH_REFUSE(init, fits_rows, "init" ANABRANCH_OF_AN_ARRAY)
@@ -168,7 +168,7 @@ ANABRANCH_REFUSE(scanr1, fits_fold1, "scanr1" ANABRANCH_WITHOUT_A_SEED "; postsc
 
 #define ANABRANCH_REFUSE_REDUCTION(name, sentence)                                                          \
   template <class A, class... Xs>                                                                           \
-    requires(detail::IsAcc<A> || detail::IsHostArray<A>)                                                    \
+    requires(detail::IsAcc<A> || detail::NoComputedArray<A>)                                                \
   auto name(const A&, const Xs&...) {                                                                       \
     detail::check_arrays<A>();                                                                              \
     static_assert(detail::rank_of<A>() != 0, "anabranch: a Scalar has one element, and nothing to reduce"); \
