@@ -10,6 +10,7 @@
 #include <anabranch/sink.h>
 #include <anabranch/source.h>
 
+#include "ir/aligned_memory.h"
 #include "ir/type.h"
 
 // The out-of-line parts of the public headers array.h, error.h, source.h and sink.h.
@@ -144,11 +145,13 @@ std::int64_t checked_size(std::span<const std::int64_t> extents) {
 }
 
 std::shared_ptr<void> allocate_aligned(std::size_t bytes) {
-  const std::size_t rounded = (bytes + 63) / 64 * 64;
-  if (rounded < bytes) throw std::bad_alloc();
-  void* memory = std::aligned_alloc(64, rounded == 0 ? 64 : rounded);
+  // A whole number of lines of the cache, as kernels read whole vectors.
+  const std::size_t rounded =
+      (bytes + ir::memory_alignment - 1) / ir::memory_alignment * ir::memory_alignment;
+  void* const memory =
+      rounded < bytes ? nullptr : ir::aligned_from_heap(std::max(rounded, ir::memory_alignment));
   if (!memory) throw std::bad_alloc();
-  return {memory, [](void* p) { std::free(p); }};
+  return {memory, ir::aligned_to_heap};
 }
 
 std::shared_ptr<ArrayData> allocate_array(std::span<const ScalarType> scalars,

@@ -11,6 +11,7 @@
 
 #include <anabranch/error.h>
 
+#include "ir/aligned_memory.h"
 #include "scheduler/budget.h"
 
 namespace anabranch::runtime {
@@ -29,7 +30,7 @@ std::size_t rounded(std::size_t bytes, std::size_t to) { return (bytes + to - 1)
 }
 
 void* from_heap(std::size_t bytes) {
-  void* at = std::aligned_alloc(64, bytes);
+  void* const at = ir::aligned_from_heap(bytes);
   if (!at) no_memory(bytes);
   return at;
 }
@@ -59,7 +60,7 @@ void on_large_pages(void* at, std::size_t bytes) {
 
 Memory::Memory(std::size_t bytes) {
   if (bytes <= heap_up_to) {
-    const std::size_t wanted = std::max<std::size_t>(rounded(bytes, 64), 64);
+    const std::size_t wanted = std::max(rounded(bytes, ir::memory_alignment), ir::memory_alignment);
     data_ = from_heap(wanted);
     bytes_ = wanted;
     on_heap_ = true;
@@ -88,7 +89,7 @@ Memory& Memory::operator=(Memory&& other) noexcept {
 
 Memory::~Memory() {
   if (on_heap_)
-    std::free(data_);
+    ir::aligned_to_heap(data_);
   else if (data_)
     ::munmap(data_, bytes_);
 }
