@@ -89,11 +89,9 @@ WaitingThreads::~WaitingThreads() { stop(); }
 
 void WaitingThreads::stop() noexcept {
   if (!pool_) return;
-  if (::getpid() == process_)
-    pool_->close();
-  else
-    static_cast<void>(
-        pool_.release());  // its threads are not here to be waited for, and its lock may be held for ever
+  if (::getpid() == process_) return pool_->close();
+  // Its threads are not here to be waited for, and its lock may be held for ever.
+  [[maybe_unused]] const Pool* const left = pool_.release();
 }
 
 }  // namespace anabranch::scheduler

@@ -95,11 +95,11 @@ void StageRun::run_scheduled() {
 /// Few items in memory, in a run inside of an item, as of a round of a loop there (only such have no record): to decide how they
 /// are cut would take longer than to compute them.
 bool StageRun::is_small() const {
-  constexpr std::int64_t few_items = 256, few_elements = 4096;
+  constexpr std::int64_t few = 4096;
   if (context_.record != nullptr || streams_.members() > 1 || input_.is_fed()) return false;
   if (!input_.sources().in_memory() || !traits_.completes_at_once) return false;
   const auto& total = options_.total;
-  return total && total->items <= few_items && total->work <= std::min(few_elements, options_.start_work);
+  return total && total->items <= few && total->work <= std::min(few, options_.start_work);
 }
 
 void StageRun::run_at_once() {
