@@ -25,13 +25,13 @@ inline void* aligned_from_heap(std::size_t bytes) noexcept {
   auto* const block = static_cast<std::byte*>(std::malloc(bytes + memory_alignment));
   if (block == nullptr) return nullptr;
   std::byte* const at = block + memory_alignment - reinterpret_cast<std::uintptr_t>(block) % memory_alignment;
-  std::memcpy(at - sizeof block, &block, sizeof block);
+  std::memcpy(at - sizeof block, static_cast<const void*>(&block), sizeof block);
   return at;
 }
 inline void aligned_to_heap(void* at) noexcept {
   if (at == nullptr) return;
   std::byte* block;
-  std::memcpy(&block, static_cast<std::byte*>(at) - sizeof block, sizeof block);
+  std::memcpy(static_cast<void*>(&block), static_cast<std::byte*>(at) - sizeof block, sizeof block);
   std::free(block);
 }
 #endif
