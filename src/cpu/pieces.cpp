@@ -7,6 +7,7 @@
 
 #include <anabranch/error.h>
 
+#include "ir/extents.h"
 #include "ir/offsets.h"
 #include "kernel/access.h"
 #include "kernel/pointwise.h"
@@ -33,7 +34,7 @@ class Cutter {
   Cutter(const kernel::Kernel& kernel, const CutFacts& facts, const Bindings& bindings)
       : kernel_(kernel), facts_(facts), bound_(bindings) {
     for (const auto& e : kernel.domain.extents)
-      if (e.same_for_all()) size_ *= value(e, 0);
+      if (e.same_for_all()) size_ = ir::times(size_, value(e, 0));
   }
 
   std::int64_t domain() const {

@@ -10,12 +10,17 @@
 /// the end.
 namespace anabranch::ir {
 
+/// One more factor of such a product.
+constexpr std::int64_t times(std::int64_t a, std::int64_t b) {
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b));
+}
+
 /// The product of `extents`, of which `get` makes numbers.
 template <class Extents, class Get>
 std::int64_t product_of(const Extents& extents, Get&& get) {
-  std::uint64_t product = 1;
-  for (const auto& extent : extents) product *= static_cast<std::uint64_t>(get(extent));
-  return static_cast<std::int64_t>(product);
+  std::int64_t product = 1;
+  for (const auto& extent : extents) product = times(product, get(extent));
+  return product;
 }
 
 template <class Extents>

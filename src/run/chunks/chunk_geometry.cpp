@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "ir/extents.h"
 #include "ir/offsets.h"
 #include "ir/run_error.h"
 #include "run/sinks/sinks.h"
@@ -93,7 +94,7 @@ std::int64_t ChunkGeometry::dim(const PlanExtent& d, std::int64_t item) const {
   const auto dimension = static_cast<std::size_t>(d.dimension);
   if (!info.ragged()) return chunk.extents[dimension].get()[item];
   std::int64_t inner = 1;
-  for (std::size_t k = 1; k < info.extents.size(); ++k) inner *= *info.extents[k];
+  for (std::size_t k = 1; k < info.extents.size(); ++k) inner = ir::times(inner, *info.extents[k]);
   const std::int64_t elements = ir::offset_at(chunk.offsets.get(), info.offsets, item + 1) -
                                 ir::offset_at(chunk.offsets.get(), info.offsets, item);
   return elements / inner;
@@ -331,15 +332,19 @@ rearrange::Parts ChunkGeometry::parts_of(int number, bool rows, std::vector<std:
   if (array.form != ir::Form::segmented) {
     parts.count = items;
     parts.size = 1;
-    for (std::size_t d = 0; d < array.extents.size(); ++d)
-      (rows && d < inner ? parts.count : parts.size) *= dim(array.extents[d], 0);
+    for (std::size_t d = 0; d < array.extents.size(); ++d) {
+      std::int64_t& product = rows && d < inner ? parts.count : parts.size;
+      product = ir::times(product, dim(array.extents[d], 0));
+    }
     return parts;
   }
   offsets.assign(1, 0);
   for (std::int64_t item = 0; item < items; ++item) {
     std::int64_t outer = 1, size = 1;
-    for (std::size_t d = 0; d < array.extents.size(); ++d)
-      (rows && d < inner ? outer : size) *= dim(array.extents[d], item);
+    for (std::size_t d = 0; d < array.extents.size(); ++d) {
+      std::int64_t& product = rows && d < inner ? outer : size;
+      product = ir::times(product, dim(array.extents[d], item));
+    }
     for (std::int64_t row = 0; row < outer; ++row) offsets.push_back(offsets.back() + size);
   }
   parts.count = std::ssize(offsets) - 1;

@@ -32,7 +32,7 @@ std::shared_ptr<const std::int64_t> extents_of(const ArrayChunk& array, const Ar
   if (info.extents[d]) return numbers(items, [&](std::int64_t) { return *info.extents[d]; });
   if (!info.ragged()) return array.extents[d];
   std::int64_t inner = 1;
-  for (std::size_t k = 1; k < info.extents.size(); ++k) inner *= *info.extents[k];
+  for (std::size_t k = 1; k < info.extents.size(); ++k) inner = ir::times(inner, *info.extents[k]);
   return numbers(items, [&](std::int64_t i) {
     const std::int64_t elements = ir::offset_at(array.offsets.get(), info.offsets, i + 1) -
                                   ir::offset_at(array.offsets.get(), info.offsets, i);

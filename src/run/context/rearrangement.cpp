@@ -6,6 +6,7 @@
 
 #include "ir/array_text.h"
 #include "ir/cancelled.h"
+#include "ir/extents.h"
 #include "ir/print.h"
 #include "ir/run_error.h"
 #include "ir/views.h"
@@ -73,7 +74,8 @@ rearrange::Parts parts_of_whole(const detail::ArrayData& array, const plan::Rear
   parts.size = array.size();
   if (!works_on_rows(step)) return parts;
   parts.size = array.extents.back();
-  for (std::size_t d = 0; d + 1 < array.extents.size(); ++d) parts.count *= array.extents[d];
+  for (std::size_t d = 0; d + 1 < array.extents.size(); ++d)
+    parts.count = ir::times(parts.count, array.extents[d]);
   return parts;
 }
 

@@ -54,7 +54,7 @@ class Rows final : public SourceBase {
     item.scalars = array_->scalars;
     for (std::size_t d = 1; d < array_->extents.size(); ++d) {
       item.extents.push_back(array_->extents[d]);
-      size_ *= array_->extents[d];
+      size_ = ir::times(size_, array_->extents[d]);
     }
     info_.arrays.push_back(std::move(item));
     info_.items = array_->extents[0];
