@@ -134,9 +134,8 @@ class Run : public std::enable_shared_from_this<Run> {
       ++workers_;
       try {
         executor_.submit([self = shared_from_this()] { self->work(); });
-      } catch (
-          const std::
-              exception&) {  // no memory, no thread: those that are there do it, and this one, if it runs all the same
+      } catch (const std::exception&) {
+        // No memory, no thread: those that are there do it, and this one, too, if it runs all the same.
         return;
       }
     }
@@ -474,7 +473,7 @@ class Run : public std::enable_shared_from_this<Run> {
   std::vector<int> free_;
   // Of the pieces in flight, in the order of the stream. Never more than there are slots, so it does not allocate.
   std::vector<int> in_order_;
-  int workers_ = 0;            // tasks that have been submitted and have not ended
+  int workers_ = 0;            // tasks that have been submitted, or may have been, and have not ended
   int working_ = 0;            // pieces that are being read or computed
   int waiting_for_alone_ = 0;  // or being computed so; while there are such, nothing is taken
   bool taking_ = false, committing_ = false;

@@ -97,8 +97,8 @@ class Program {
   using Into = typename detail::ResultOf<R>::References;
   using OnDevice = typename detail::ResultOf<R>::OnDevice;
 
-  /// Compiles the kernels of runs with these options, so that the first one does not wait for it (some 20 ms, of large programs a
-  /// second; from disk less): else they are compiled when they are first needed. Runs nothing, reads nothing. Kernels for the rare
+  /// Compiles the kernels of runs with these options, so that the first one does not wait for it (17 ms of a
+  /// small program; from disk less): else they are compiled when they are first needed. Runs nothing, reads nothing. Kernels for the rare
   /// case are left for later, and those of the GPU may still be being compiled when it returns. `Backend::automatic` prepares the CPU.
   void prepare(const RunOptions& options = {}) const { detail::prepare(*impl_, options); }
 

@@ -225,21 +225,6 @@ TEST_CASE("adaptive finds the bottom where cost falls, then rises") {
   }
 }
 
-namespace {
-/// Four threads that read and compute pieces of their own, of 12 bytes a unit of work, with caches of 1 MiB.
-Simulation pieces_with_caches() {
-  Simulation simulation;
-  simulation.config.read_overlaps = simulation.config.write_overlaps = false;
-  simulation.config.reads_again = true;
-  simulation.config.workers = 4;
-  simulation.config.max_ring = 5;
-  simulation.config.cache_bytes = 1 << 20;
-  simulation.device.bytes_per_work = 12;
-  simulation.lag = 4;
-  return simulation;
-}
-}  // namespace
-
 TEST_CASE("what the first chunk pays for does not speak against chunks as small as it") {
   // A unit of work costs half as much where a chunk stays in the cache. New memory costs as much again, and the first chunk
   // finds all else cold, too.

@@ -95,18 +95,12 @@ std::vector<Scenario> scenarios() {
 
 /// Phases beside each other, with and without results that come late; in line; pieces with caches.
 std::vector<Simulation> set_ups(bool pieces) {
+  if (pieces) return {pieces_with_caches()};
   Simulation overlapped, delayed, in_line;
   delayed.lag = 2;
   in_line.config.read_overlaps = in_line.config.write_overlaps = false;
   in_line.config.max_ring = 1;
-  if (!pieces) return {overlapped, delayed, in_line};
-  in_line.config.reads_again = true;
-  in_line.config.workers = 4;
-  in_line.config.max_ring = 5;
-  in_line.config.cache_bytes = 1 << 20;
-  in_line.device.bytes_per_work = 12;
-  in_line.lag = 4;
-  return {in_line};
+  return {overlapped, delayed, in_line};
 }
 
 /// In the worst set-up: time beside that of the best fixed size at every moment, and chunks in flight beside the limit.

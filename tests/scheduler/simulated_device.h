@@ -148,4 +148,17 @@ struct Simulation {
   }
 };
 
+// Four threads that read and compute pieces of their own, of 12 bytes a unit of work, with caches of 1 MiB.
+inline Simulation pieces_with_caches() {
+  Simulation simulation;
+  simulation.config.read_overlaps = simulation.config.write_overlaps = false;
+  simulation.config.reads_again = true;
+  simulation.config.workers = 4;
+  simulation.config.max_ring = 5;
+  simulation.config.cache_bytes = 1 << 20;
+  simulation.device.bytes_per_work = 12;
+  simulation.lag = 4;
+  return simulation;
+}
+
 }  // namespace anabranch::scheduler::test
