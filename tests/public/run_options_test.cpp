@@ -81,8 +81,8 @@ void stops(const R& computation, Backend backend) {
   std::atomic<bool> requested = false;
   const std::jthread later([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    requested = true;  // before who is stopped may look
     stop.request_stop();
-    requested = true;
   });
   const auto begin = std::chrono::steady_clock::now();
   const int threads = backend == Backend::interpreter ? 1 : 2;
