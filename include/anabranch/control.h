@@ -158,6 +158,15 @@ State iterate(const Position& n, F f, const State& state, detail::Loc at = detai
   }
 }
 
+/// Refused, with a sentence: the state before the function.
+template <detail::Computations State, class F>
+  requires(!detail::Computations<F>)
+State iterate(const Position&, const State& state, const F&) {
+  static_assert(detail::always_false<F>,
+                "anabranch: iterate takes a number, the function, then the state, as in iterate(3, f, a)");
+  return state;
+}
+
 /// What t gives where c holds, else what e gives: each an Acc, a std::tuple of Accs, or a function without
 /// arguments that gives one; both of one type. The side that is not taken does not run: what only it mentions
 /// is not computed, and no stream of it is read.

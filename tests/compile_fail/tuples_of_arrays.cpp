@@ -5,6 +5,9 @@
 // expect: anabranch: several arrays stand where one should
 // expect: anabranch: the function of iterate takes the arrays of the state, each as an argument
 // expect: anabranch: the function of iterate returns the next state, of the types of the state
+// expect: anabranch: iterate takes a number, the function, then the state
+// expect: anabranch: several arrays stand where one should
+// expect: anabranch: several arrays stand where one should
 #include <anabranch/anabranch.h>
 
 using namespace anabranch;
@@ -26,6 +29,12 @@ void program(Acc<Vector<double>> v) {
   iterate(3, [](auto a, auto) { return a; }, v);
 #elif MUST_FAIL == 7
   iterate(3, [](auto a) { return sum(a); }, v);
+#elif MUST_FAIL == 8
+  iterate(3, v, [&](auto a) { return map(twice, a); });
+#elif MUST_FAIL == 9
+  size(filter(positive, v));
+#elif MUST_FAIL == 10
+  shape(filter(positive, v));
 #else
   const auto [kept, count] = filter(positive, v);
   map(twice, kept);

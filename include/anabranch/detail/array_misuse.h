@@ -72,6 +72,17 @@ inline Acc<Scalar<double>> refused_array() { return {FromHandle{}, Handle{}}; }
 
 namespace anabranch {
 
+template <detail::IsTupleOfArrays A, class... Xs>
+Exp<std::int64_t> size(const A&, const Xs&...) {
+  detail::check_arrays<A>();
+  return {detail::FromHandle{}, detail::Handle{}};
+}
+template <detail::IsTupleOfArrays A, class... Xs>
+Exp<Index<1>> shape(const A&, const Xs&...) {
+  detail::check_arrays<A>();
+  return {detail::FromHandle{}, detail::Handle{}};
+}
+
 template <class F, class... Xs>
   requires(detail::IsAcc<F> || ... || (detail::IsAcc<Xs> || detail::NoComputedArray<Xs>))
 auto map(const F&, const Xs&...) {
