@@ -55,32 +55,34 @@ void count_kernels(RunReport& report, const cpu::CacheStatistics& counted) {
 
 const CpuKernels& ProgramKernels::for_cpu(scheduler::Executor& executor, const std::stop_token& stop,
                                           RunReport* report, RunTrace* trace) {
-  std::call_once(cpu_once_, [&] {
-    std::vector<const kernel::Kernel*> kernels;
-    for_each_kernel(plan_, [&](const plan::KernelStep& step) { kernels.push_back(&step.kernel); });
-    std::vector<std::shared_ptr<const cpu::CompiledKernel>> codes(kernels.size());
-    const auto each = [&](RunTrace* shown, std::vector<cpu::CacheStatistics>& counted) {
-      executor.parallel_for(std::ssize(kernels), [&](std::int64_t number) {
-        if (stop.stop_requested()) ir::raise_cancelled();
-        const auto k = static_cast<std::size_t>(number);
-        timed(shown, RunTrace::Row::compiling, kernels[k]->name,
-              [&] { codes[k] = cpu::compile(*kernels[k], {}, &counted[k]); });
-      });
-    };
-    reported(report, kernels.size(), [&](std::vector<cpu::CacheStatistics>& counted) {
-      if (executor.concurrency() == 1 || kernels.size() < 2) return each(trace, counted);
-      // Times that overlap are shown as one.
-      timed(trace, RunTrace::Row::compiling, fmt::format("{} kernels", kernels.size()),
-            [&] { each(nullptr, counted); });
+  // Not call_once, which under ThreadSanitizer is never done once its function has thrown.
+  const std::lock_guard lock(cpu_mutex_);
+  if (has_all_) return cpu_;
+  std::vector<const kernel::Kernel*> kernels;
+  for_each_kernel(plan_, [&](const plan::KernelStep& step) { kernels.push_back(&step.kernel); });
+  std::vector<std::shared_ptr<const cpu::CompiledKernel>> codes(kernels.size());
+  const auto each = [&](RunTrace* shown, std::vector<cpu::CacheStatistics>& counted) {
+    executor.parallel_for(std::ssize(kernels), [&](std::int64_t number) {
+      if (stop.stop_requested()) ir::raise_cancelled();
+      const auto k = static_cast<std::size_t>(number);
+      timed(shown, RunTrace::Row::compiling, kernels[k]->name,
+            [&] { codes[k] = cpu::compile(*kernels[k], {}, &counted[k]); });
     });
-    for (std::size_t k = 0; k < kernels.size(); ++k) cpu_[kernels[k]] = std::move(codes[k]);
+  };
+  reported(report, kernels.size(), [&](std::vector<cpu::CacheStatistics>& counted) {
+    if (executor.concurrency() == 1 || kernels.size() < 2) return each(trace, counted);
+    // Times that overlap are shown as one.
+    timed(trace, RunTrace::Row::compiling, fmt::format("{} kernels", kernels.size()),
+          [&] { each(nullptr, counted); });
   });
+  for (std::size_t k = 0; k < kernels.size(); ++k) cpu_[kernels[k]] = std::move(codes[k]);
+  has_all_ = true;
   return cpu_;
 }
 
 std::shared_ptr<const cpu::CompiledKernel> ProgramKernels::for_cpu(const kernel::Kernel& kernel,
                                                                    RunReport* report, RunTrace* trace) {
-  const std::lock_guard lock(cpu_mutex_);
+  const std::lock_guard lock(seldom_mutex_);
   auto& code = seldom_[&kernel];
   if (!code)
     reported(report, 1, [&](std::vector<cpu::CacheStatistics>& counted) {

@@ -38,10 +38,11 @@ class ProgramKernels {
 
  private:
   const plan::Plan& plan_;
-  std::once_flag cpu_once_;
   std::mutex cpu_mutex_;
-  CpuKernels seldom_;  ///< that not every run needs
+  bool has_all_ = false;  ///< then cpu_ is not changed any more
   CpuKernels cpu_;
+  std::mutex seldom_mutex_;
+  CpuKernels seldom_;  ///< that not every run needs
   std::mutex device_mutex_;
   std::map<const cuda::Device*, std::shared_future<DeviceKernels>> device_;
 };
