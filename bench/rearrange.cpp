@@ -100,6 +100,43 @@ void add_histogram(const std::string& name, std::int64_t n, std::int64_t bins) {
   });
 }
 
+/// Sums of integers by the place that each goes to.
+void add_permute(const std::string& name, std::int64_t n, std::int64_t bins) {
+  add_contest("rearrange/permute of int64, " + name, [=] {
+    const auto places = random_numbers(n, static_cast<std::uint64_t>(bins));
+    const auto values = filled<std::int64_t>(n, [](std::int64_t i) { return i % 1000; });
+    const auto sums = [=] {
+      return std::make_shared<std::vector<std::int64_t>>(static_cast<std::size_t>(bins));
+    };
+    auto expected = sums(), other = sums();
+    sums_at_loop(places->data(), values->data(), n, expected->data(), bins);
+    auto to = std::make_shared<Vector<std::int64_t>>(Index{bins});
+    auto program = compile<Vector<std::int32_t>, Vector<std::int64_t>>([=](auto where, auto v) {
+      const auto place = [=](auto ix) { return index_of(cast<std::int64_t>(where[ix])); };
+      return permute(plus, fill(bins, std::int64_t{0}), place, v);
+    });
+    auto shared = std::make_shared<decltype(program)>(std::move(program));
+    Contest contest;
+    contest.amount = 12.0 * static_cast<double>(n) + 8.0 * static_cast<double>(bins);
+    for (const int threads : thread_counts()) {
+      contest.contenders.push_back(
+          {"anabranch", Role::library, threads,
+           [=] { shared->run_into(*to, {.threads = threads}, *places, *values); },
+           [=] { return std::equal(expected->begin(), expected->end(), to->data()); }, 1});
+      contest.contenders.push_back({threads == 1 ? "loop" : "TBB", Role::peer, threads,
+                                    [=] {
+                                      if (threads == 1)
+                                        sums_at_loop(places->data(), values->data(), n, other->data(), bins);
+                                      else
+                                        sums_at_by_tbb(places->data(), values->data(), n, other->data(), bins,
+                                                       threads);
+                                    },
+                                    [=] { return *other == *expected; }, 1});
+    }
+    return contest;
+  });
+}
+
 void add_filter(std::int64_t n, float limit, const std::string& name) {
   add_contest("rearrange/filter, " + name, [=] {
     const auto from = filled<float>(
@@ -182,6 +219,9 @@ int main(int argc, char** argv) {
   add_histogram("100 M into 256", many, 256);
   add_histogram("100 M into 64 Ki", many, 1 << 16);
   add_histogram("100 M into 4 Mi", many, 1 << 22);
+  add_permute("50 M into 256", many / 2, 256);
+  add_permute("50 M into 64 Ki", many / 2, 1 << 16);
+  add_permute("50 M into 4 Mi", many / 2, 1 << 22);
   add_filter(many, 499.5f, "100 M, half of them");
   add_filter(many, 989.5f, "100 M, one in a hundred");
   add_fold_by_key("100 M elements, 1 M keys", many, 1'000'000);

@@ -45,6 +45,22 @@ void parallel_sort(std::vector<std::int32_t>& values, int threads) {
   arena.execute([&] { tbb::parallel_sort(values.begin(), values.end()); });
 }
 
+namespace {
+/// Each thread adds what element i brings to a place of its own; then these are added.
+template <class Add>
+void added_by_tbb(std::int64_t n, std::int64_t* sums, std::int64_t bins, int threads, Add&& add) {
+  tbb::enumerable_thread_specific<std::vector<std::int64_t>> own(
+      [=] { return std::vector<std::int64_t>(static_cast<std::size_t>(bins)); });
+  in_blocks(n, 1 << 20, threads, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
+    auto& mine = own.local();
+    for (std::int64_t i = begin; i < end; ++i) add(mine, i);
+  });
+  std::fill_n(sums, bins, 0);
+  for (const auto& mine : own)
+    for (std::int64_t b = 0; b < bins; ++b) sums[b] += mine[static_cast<std::size_t>(b)];
+}
+}  // namespace
+
 void histogram_loop(const std::int32_t* numbers, std::int64_t n, std::int64_t* counts, std::int64_t bins) {
   std::fill_n(counts, bins, 0);
   for (std::int64_t i = 0; i < n; ++i) ++counts[numbers[i]];
@@ -52,15 +68,22 @@ void histogram_loop(const std::int32_t* numbers, std::int64_t n, std::int64_t* c
 
 void histogram_by_tbb(const std::int32_t* numbers, std::int64_t n, std::int64_t* counts, std::int64_t bins,
                       int threads) {
-  tbb::enumerable_thread_specific<std::vector<std::int64_t>> own(
-      [=] { return std::vector<std::int64_t>(static_cast<std::size_t>(bins)); });
-  in_blocks(n, 1 << 20, threads, [&](std::int64_t, std::int64_t begin, std::int64_t end) {
-    auto& mine = own.local();
-    for (std::int64_t i = begin; i < end; ++i) ++mine[static_cast<std::size_t>(numbers[i])];
+  added_by_tbb(n, counts, bins, threads, [=](std::vector<std::int64_t>& mine, std::int64_t i) {
+    ++mine[static_cast<std::size_t>(numbers[i])];
   });
-  std::fill_n(counts, bins, 0);
-  for (const auto& mine : own)
-    for (std::int64_t b = 0; b < bins; ++b) counts[b] += mine[static_cast<std::size_t>(b)];
+}
+
+void sums_at_loop(const std::int32_t* places, const std::int64_t* values, std::int64_t n, std::int64_t* sums,
+                  std::int64_t bins) {
+  std::fill_n(sums, bins, 0);
+  for (std::int64_t i = 0; i < n; ++i) sums[places[i]] += values[i];
+}
+
+void sums_at_by_tbb(const std::int32_t* places, const std::int64_t* values, std::int64_t n,
+                    std::int64_t* sums, std::int64_t bins, int threads) {
+  added_by_tbb(n, sums, bins, threads, [=](std::vector<std::int64_t>& mine, std::int64_t i) {
+    mine[static_cast<std::size_t>(places[i])] += values[i];
+  });
 }
 
 std::int64_t filter_loop(const float* from, std::int64_t n, float limit, float* to) {

@@ -18,6 +18,13 @@ void histogram_loop(const std::int32_t* numbers, std::int64_t n, std::int64_t* c
 void histogram_by_tbb(const std::int32_t* numbers, std::int64_t n, std::int64_t* counts, std::int64_t bins,
                       int threads);
 
+/// The sum of the values that go to each place.
+void sums_at_loop(const std::int32_t* places, const std::int64_t* values, std::int64_t n, std::int64_t* sums,
+                  std::int64_t bins);
+/// Each thread for itself, then the sums are added.
+void sums_at_by_tbb(const std::int32_t* places, const std::int64_t* values, std::int64_t n,
+                    std::int64_t* sums, std::int64_t bins, int threads);
+
 /// The elements above a limit; how many.
 std::int64_t filter_loop(const float* from, std::int64_t n, float limit, float* to);
 /// Counts in blocks, then copies.

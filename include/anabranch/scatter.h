@@ -52,7 +52,9 @@ Exp<std::int64_t> place_of(const Exp<Index<M>>& ix, const Exp<Index<M>>& extents
 /// with what `defaults` has there: f(joined, old). Out of range is a RunError. f is associative and commutative.
 /// (Accelerate's permute.)
 ///
-/// The elements' numbers are sorted by destination, then one pass over the elements: no atomic operations.
+/// Of integers by x + y, x * y, min, max, &, | or ^, and of bool by && or ||, each element is joined to what is at its
+/// place: one pass over destinations and elements, which are stored. (The operator is one of these applied to its two
+/// operands, and nothing else.) Else the elements' numbers are sorted by destination, then one pass over the elements.
 template <class F, int M, class To, int N, class T>
   requires(M >= 1)
 Acc<Array<M, T>> permute(F f, const Acc<Array<M, T>>& defaults, To to, const Acc<Array<N, T>>& a,
@@ -78,12 +80,21 @@ Acc<Array<M, T>> permute(F f, const Acc<Array<M, T>>& defaults, To to, const Acc
                                   at),
                               at);
   const Exp<std::int64_t> bins = size(defaults, at);
+  const Acc<Vector<T>> elements_of = flatten(a, at), old = flatten(defaults, at);
+  if constexpr (IsScalar<T>) {
+    const detail::Handle joining = detail::trace_operator<T>(f, at);
+    if (const auto join = detail::primitive_in_any_order(joining)) {
+      const auto joined = detail::accumulate(*join, bins.handle(), places.handle(), elements_of.handle(),
+                                             Destination::drops, at, "permute");
+      return reshape(extents, detail::acc<1, T>(detail::map(joining, {joined, old.handle()}, at, "permute")),
+                     at);
+    }
+  }
   const detail::Handles both =
       detail::group(bins.handle(), places.handle(), Destination::drops, at, "permute");
   const auto counts = detail::acc<1, std::int64_t>(both[0]);
   const auto order = detail::acc<1, std::int64_t>(both[1]);
   const auto begins = detail::sums_before(counts, at);
-  const Acc<Vector<T>> elements_of = flatten(a, at), old = flatten(defaults, at);
   const auto joined = produce(
       bins,
       [&](const Exp<std::int64_t>& b) {

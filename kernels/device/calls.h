@@ -44,6 +44,7 @@ Status call_sort(const Sort*, Temporary*, Stream);
 Status call_select(const Select*, Temporary*, Stream);
 Status call_group(const Group*, Temporary*, Stream);
 Status call_last_at(const LastAt*, Temporary*, Stream);
+Status call_accumulate(const Accumulate*, Temporary*, Stream);
 Status call_repeat(const Repeat*, Temporary*, Stream);
 Status item_offsets(const ItemOffsets*, Temporary*, Stream);
 

@@ -77,6 +77,14 @@ class HostEngine {
       if (const std::int64_t at = f(i); at >= 0) ++counts[at];
     });
   }
+  template <class F, class Value, class W>
+  void join(std::int64_t n, const F& f, const Value& value, const Joining<W>& how, W* to,
+            std::int64_t total) {
+    each(total, Fill<W>{to, how.neutral});
+    each(n, [&](std::int64_t i) {
+      if (const std::int64_t at = f(i); at >= 0) how(to + at, value(i));
+    });
+  }
 
  private:
   template <class Key>
@@ -129,6 +137,9 @@ Status host_group(const Group* what, Temporary* temporary, Stream) {
 Status host_last_at(const LastAt* what, Temporary* temporary, Stream) {
   return rearranged<LastAt>(what, temporary, last_at);
 }
+Status host_accumulate(const Accumulate* what, Temporary* temporary, Stream) {
+  return rearranged<Accumulate>(what, temporary, accumulate);
+}
 Status host_repeat(const Repeat* what, Temporary* temporary, Stream) {
   return rearranged<Repeat>(what, temporary, repeat);
 }
@@ -165,8 +176,9 @@ const char* text(Status status) {
 }  // namespace
 
 const Table& host_table() {
-  static constexpr Table table{devices,    text,         host_sort,   host_select,
-                               host_group, host_last_at, host_repeat, host_item_offsets};
+  static constexpr Table table{devices,         text,        host_sort,
+                               host_select,     host_group,  host_last_at,
+                               host_accumulate, host_repeat, host_item_offsets};
   return table;
 }
 

@@ -14,8 +14,8 @@ const char* text(Status status) {
   return known ? known : cudaGetErrorString(static_cast<cudaError_t>(status));
 }
 
-constexpr Table table{devices,    text,         call_sort,   call_select,
-                      call_group, call_last_at, call_repeat, item_offsets};
+constexpr Table table{devices,         text,        call_sort,   call_select, call_group, call_last_at,
+                      call_accumulate, call_repeat, item_offsets};
 
 }  // namespace
 }  // namespace anabranch::device

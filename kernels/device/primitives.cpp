@@ -60,6 +60,7 @@ constexpr Entry<Sort> entry_of(const Sort&) { return {&Table::sort, "sort"}; }
 constexpr Entry<Select> entry_of(const Select&) { return {&Table::select, "select"}; }
 constexpr Entry<Group> entry_of(const Group&) { return {&Table::group, "group"}; }
 constexpr Entry<LastAt> entry_of(const LastAt&) { return {&Table::last_at, "last at each place"}; }
+constexpr Entry<Accumulate> entry_of(const Accumulate&) { return {&Table::accumulate, "accumulate"}; }
 constexpr Entry<Repeat> entry_of(const Repeat&) { return {&Table::repeat, "repeat"}; }
 constexpr Entry<ItemOffsets> entry_of(const ItemOffsets&) {
   return {&Table::item_offsets, "offsets of items"};

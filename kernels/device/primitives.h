@@ -20,7 +20,7 @@ constexpr Element element_of(ScalarType type) {
           static_cast<std::int32_t>(size_of(type))};
 }
 
-using Operation = std::variant<Sort, Select, Group, LastAt, Repeat, ItemOffsets>;
+using Operation = std::variant<Sort, Select, Group, LastAt, Accumulate, Repeat, ItemOffsets>;
 /// Calls the table's function for it.
 Status call(const Table& table, const Operation& what, Temporary& temporary, Stream stream);
 /// For messages: "sort".

@@ -41,6 +41,34 @@ __global__ void __launch_bounds__(threads) count_few(std::int64_t n, F f, std::i
     if (own[c] != 0) add_to(counts + c, own[c]);
 }
 
+template <class F, class Value, class W>
+struct JoinEach {
+  F f;
+  Value value;
+  Joining<W> how;
+  W* to;
+  __device__ void operator()(std::int64_t i) const {
+    if (const std::int64_t at = f(i); at >= 0) how(to + at, value(i));
+  }
+};
+
+/// Bytes of shared memory in which a block of threads joins for itself.
+constexpr std::int64_t joined_in_shared = 16384;
+
+template <class F, class Value, class W>
+__global__ void __launch_bounds__(threads)
+    join_few(std::int64_t n, F f, Value value, Joining<W> how, W* to, int total) {
+  __shared__ W own[joined_in_shared / sizeof(W)];
+  for (int c = threadIdx.x; c < total; c += threads) own[c] = how.neutral;
+  __syncthreads();
+  const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * threads;
+  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * threads + threadIdx.x; i < n; i += step)
+    if (const std::int64_t at = f(i); at >= 0) how(own + at, value(i));
+  __syncthreads();
+  for (int c = threadIdx.x; c < total; c += threads)
+    if (own[c] != how.neutral) how(to + c, own[c]);
+}
+
 template <class F>
 struct StoreNumber {
   F f;
@@ -101,12 +129,26 @@ class Engine {
   void count(std::int64_t n, const F& f, std::int64_t* counts, std::int64_t total) {
     if (total > few_counters) return each(n, CountEach<F>{f, counts});
     if (!works() || n <= 0) return;
-    const std::int64_t blocks = smaller<std::int64_t>((n + threads - 1) / threads, counting_blocks);
-    count_few<<<static_cast<unsigned>(blocks), threads, 0, stream_>>>(n, f, counts, static_cast<int>(total));
+    count_few<<<blocks_of_few(n), threads, 0, stream_>>>(n, f, counts, static_cast<int>(total));
+    error_ = cudaGetLastError();
+  }
+
+  template <class F, class Value, class W>
+  void join(std::int64_t n, const F& f, const Value& value, const Joining<W>& how, W* to,
+            std::int64_t total) {
+    each(total, Fill<W>{to, how.neutral});
+    if (total * static_cast<std::int64_t>(sizeof(W)) > joined_in_shared)
+      return each(n, JoinEach<F, Value, W>{f, value, how, to});
+    if (!works() || n <= 0) return;
+    join_few<<<blocks_of_few(n), threads, 0, stream_>>>(n, f, value, how, to, static_cast<int>(total));
     error_ = cudaGetLastError();
   }
 
  private:
+  /// Of kernels whose blocks of threads each have memory of their own for all places.
+  static unsigned blocks_of_few(std::int64_t n) {
+    return static_cast<unsigned>(smaller<std::int64_t>((n + threads - 1) / threads, counting_blocks));
+  }
   bool works() const { return !sizing() && error_ == cudaSuccess; }
 
   static std::size_t padded(std::size_t bytes) {
@@ -169,6 +211,9 @@ Status call_group(const Group* what, Temporary* temporary, Stream stream) {
 }
 Status call_last_at(const LastAt* what, Temporary* temporary, Stream stream) {
   return rearranged<LastAt>(what, temporary, stream, last_at<Engine>);
+}
+Status call_accumulate(const Accumulate* what, Temporary* temporary, Stream stream) {
+  return rearranged<Accumulate>(what, temporary, stream, accumulate<Engine>);
 }
 Status call_repeat(const Repeat* what, Temporary* temporary, Stream stream) {
   return rearranged<Repeat>(what, temporary, stream, repeat<Engine>);

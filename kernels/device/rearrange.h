@@ -14,6 +14,8 @@
 ///     sum(n, f, sums)                    sums[i] is the sum of f(0) ... f(i - 1), for 0 <= i <= n; at most most_sum
 ///     select(mask, n, numbers, count)    the numbers of elements whose mask is not 0, and how many they are
 ///     count(n, f, counts, total)         adds 1 to each counts[f(i)] where f(i) >= 0, below `total`
+///     join(n, f, value, how, to, total)  joins value(i), of 4 or 8 bytes, to to[f(i)] where f(i) >= 0, below `total`; all
+///                                        of `to` is filled with how.neutral first
 ///
 /// `keys` and `numbers` are pairs of buffers, of which the first holds what is to be done and then what was done.
 /// Functions that are called at the same time and write to one place use least() and most().
@@ -43,6 +45,73 @@ ANABRANCH_BOTH inline void most(std::int64_t* at, std::int64_t value) {
   *at = larger(*at, value);
 #endif
 }
+
+/// How values of 4 or 8 bytes are joined.
+template <class W>
+struct Joining {
+  Join join;
+  W neutral;
+
+  ANABRANCH_BOTH W operator()(W a, W b) const {
+    using U = std::make_unsigned_t<W>;
+    switch (join) {
+      case Join::add:
+        return static_cast<W>(static_cast<U>(a) + static_cast<U>(b));
+      case Join::multiply:
+        return static_cast<W>(static_cast<U>(a) * static_cast<U>(b));
+      case Join::minimum:
+        return smaller(a, b);
+      case Join::maximum:
+        return larger(a, b);
+      case Join::bit_and:
+        return a & b;
+      case Join::bit_or:
+        return a | b;
+      case Join::bit_xor:
+        break;
+    }
+    return a ^ b;
+  }
+  /// To what is at a place where others join at the same time.
+  ANABRANCH_BOTH void operator()(W* at, W value) const {
+#ifdef __CUDA_ARCH__
+    // The types that CUDA's atomic functions take.
+    using U = std::conditional_t<sizeof(W) == 8, unsigned long long, unsigned>;
+    using S = std::conditional_t<sizeof(W) == 8, long long, int>;
+    using V = std::conditional_t<std::is_signed_v<W>, S, U>;
+    const auto here = reinterpret_cast<U*>(at);
+    const auto bits = static_cast<U>(value);
+    switch (join) {
+      case Join::add:
+        atomicAdd(here, bits);
+        break;
+      case Join::multiply:
+        for (U known = *here, seen;; known = seen) {
+          seen = atomicCAS(here, known, known * bits);
+          if (seen == known) break;
+        }
+        break;
+      case Join::minimum:
+        atomicMin(reinterpret_cast<V*>(at), static_cast<V>(value));
+        break;
+      case Join::maximum:
+        atomicMax(reinterpret_cast<V*>(at), static_cast<V>(value));
+        break;
+      case Join::bit_and:
+        atomicAnd(here, bits);
+        break;
+      case Join::bit_or:
+        atomicOr(here, bits);
+        break;
+      case Join::bit_xor:
+        atomicXor(here, bits);
+        break;
+    }
+#else
+    *at = (*this)(*at, value);
+#endif
+  }
+};
 
 template <class T>
 struct Fill {
@@ -264,7 +333,7 @@ Status select(Engine& engine, const Select& what) {
   return done;
 }
 
-// ---- group, last_at
+// ---- group, last_at, accumulate
 
 template <class T>
 struct PlaceOf {
@@ -399,6 +468,48 @@ Status last_at(Engine& engine, const LastAt& what) {
     engine.each(places.to.elements, Fill<std::int64_t>{what.last, -1});
     engine.each(n, NoteLast<T>{{{places}, wrong}, what.last});
     engine.each(1, TellPlace<T>{{places}, wrong, what.failure});
+    return done;
+  });
+}
+
+/// What an element is joined as.
+template <class T>
+using Wide = std::conditional_t<sizeof(T) == 8, T,
+                                std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>>;
+
+template <class T>
+struct WideElement {
+  const T* elements;
+  ANABRANCH_BOTH Wide<T> operator()(std::int64_t i) const { return elements[i]; }
+};
+template <class T>
+struct StoreNarrow {
+  const Wide<T>* from;
+  T* to;
+  ANABRANCH_BOTH void operator()(std::int64_t i) const { to[i] = static_cast<T>(from[i]); }
+};
+
+template <class Engine>
+Status accumulate(Engine& engine, const Accumulate& what) {
+  const Places& places = what.places;
+  const Element& place_is = places.element;
+  if (!is_small_enough(places)) return bad_argument;
+  if (place_is.kind != Element::Kind::signed_integer || place_is.bytes != 8) return not_compiled;
+  return with_integer(what.element, [&]<class T>(T) {
+    constexpr bool is_wide = sizeof(Wide<T>) == sizeof(T);
+    const std::int64_t n = places.elements.elements, total = places.to.elements;
+    auto* const wrong = engine.template take<std::int64_t>(1);
+    auto* wide = static_cast<Wide<T>*>(nullptr);
+    if constexpr (is_wide)
+      wide = static_cast<T*>(what.joined);
+    else
+      wide = engine.template take<Wide<T>>(total);
+    const Joining<Wide<T>> joining{what.join, static_cast<T>(what.neutral)};
+    engine.each(1, Fill<std::int64_t>{wrong, n});
+    engine.join(n, CountedPlace<std::int64_t>{{places}, wrong},
+                WideElement<T>{static_cast<const T*>(what.elements)}, joining, wide, total);
+    if constexpr (!is_wide) engine.each(total, StoreNarrow<T>{wide, static_cast<T*>(what.joined)});
+    engine.each(1, TellPlace<std::int64_t>{{places}, wrong, what.failure});
     return done;
   });
 }

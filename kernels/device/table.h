@@ -109,6 +109,20 @@ struct LastAt {
   Failure* failure;
 };
 
+/// How elements that meet at a place are joined; bool is an unsigned integer of 0 or 1 and has the bitwise ones.
+enum class Join : std::int32_t { add, multiply, minimum, maximum, bit_and, bit_or, bit_xor };
+/// For each place the elements, integers, that go there, joined in any order: as many as there are places, in the same
+/// parts. Where none goes `neutral`, the bits of the operation's neutral element. Places are signed and of 8 bytes.
+struct Accumulate {
+  Places places;
+  Join join;
+  std::uint64_t neutral;
+  Element element;
+  const void* elements;
+  void* joined;
+  Failure* failure;
+};
+
 /// The number in its part of each element, as often as its count says.
 struct Repeat {
   Element element;  ///< integers
@@ -150,6 +164,7 @@ struct Table {
   Status (*select)(const Select*, Temporary*, Stream);
   Status (*group)(const Group*, Temporary*, Stream);
   Status (*last_at)(const LastAt*, Temporary*, Stream);
+  Status (*accumulate)(const Accumulate*, Temporary*, Stream);
   Status (*repeat)(const Repeat*, Temporary*, Stream);
   Status (*item_offsets)(const ItemOffsets*, Temporary*, Stream);
 };

@@ -87,7 +87,7 @@ class Fold : public RowGenerator {
     out_.line("");
     if (commutative())
       out_.line("static ANABRANCH_DEVICE Value identity() { return " + each_component([&](std::size_t c) {
-                  return literal_text(type(c), kernel::identity_of(kernel::operator_of(kernel_, c), type(c)));
+                  return literal_text(type(c), ir::neutral_element(kernel::operator_of(kernel_, c), type(c)));
                 }) +
                 "; }");
     shuffles("shuffle_down", "int distance, int width", "distance, width");

@@ -7,6 +7,7 @@
 #include "ir/batch.h"
 #include "ir/make.h"
 #include "ir/op_info.h"
+#include "ir/operator_class.h"
 #include "ir/views.h"
 
 // The erased core of the public headers: each function turns handles into nodes and calls the checked
@@ -193,6 +194,13 @@ Handles group(const Handle& shape, const Handle& places, bool drops, Place at, S
 }
 Handle last_at(const Handle& shape, const Handle& places, bool drops, Place at, Symbol label) {
   return handle_of(ir::last_at(node_of(shape), node_of(places), drops, at, label));
+}
+Handle accumulate(Primitive join, const Handle& shape, const Handle& places, const Handle& array, bool drops,
+                  Place at, Symbol label) {
+  return handle_of(ir::accumulate(join, node_of(shape), node_of(places), node_of(array), drops, at, label));
+}
+std::optional<Primitive> primitive_in_any_order(const Handle& function) {
+  return ir::primitive_in_any_order(*node_of(function));
 }
 Handle repeat(const Handle& shape, const Handle& counts, Place at, Symbol label) {
   return handle_of(ir::repeat(node_of(shape), node_of(counts), at, label));

@@ -48,6 +48,7 @@ int source_of(const Node& array) {
     case Op::sort:
     case Op::group:
     case Op::last_at:
+    case Op::accumulate:
     case Op::repeat:
     case Op::trace:
       break;

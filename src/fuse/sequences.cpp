@@ -325,6 +325,7 @@ Control control_of(const Ref& node, const NodeSet& own, const Options& options) 
     case Op::select:
     case Op::group:
     case Op::last_at:
+    case Op::accumulate:
     case Op::repeat:
     case Op::compute:
     case Op::trace:

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "interp/primitives.h"
 #include "ir/fold_order.h"
 #include "ir/op_info.h"
 #include "ir/run_error.h"
@@ -157,6 +158,8 @@ class Operation {
         return group();
       case Op::last_at:
         return {last_at()};
+      case Op::accumulate:
+        return {accumulate()};
       case Op::repeat:
         return {repeat()};
       case Op::compute:
@@ -456,6 +459,25 @@ class Operation {
     for (std::int64_t i = 0; i < places->size(); ++i)
       if (const std::int64_t place = place_of(places, i, out->size()); place >= 0)
         set_element(out, place, Element{to_bits(i)});
+    return out;
+  }
+
+  HostArray accumulate() {
+    const HostArray& places = evaluator_.array(parts_[position_of(Op::accumulate, "places")]);
+    const HostArray& array = evaluator_.array(parts_[position_of(Op::accumulate, "array")]);
+    if (places->size() != array->size())
+      evaluator_.fail(node_, ir::other_size(places->size() - array->size()));
+    HostArray out = allocate(evaluator_.integers(parts_[position_of(Op::accumulate, "shape")]));
+    const ir::Primitive join = node_.payload().primitive;
+    const ScalarType type = array->scalars[0];
+    const Element neutral{ir::neutral_element(join, type)};
+    for (std::int64_t place = 0; place < out->size(); ++place) set_element(out, place, neutral);
+    for (std::int64_t i = 0; i < places->size(); ++i) {
+      const std::int64_t place = place_of(places, i, out->size());
+      if (place < 0) continue;
+      const Bits both[] = {element_at(out, place)[0], element_at(array, i)[0]};
+      set_element(out, place, Element{*interp::apply(join, type, type, both)});
+    }
     return out;
   }
 

@@ -87,6 +87,7 @@ std::vector<HostArray> run_control(Machine& machine, Number control) {
     case Op::select:
     case Op::group:
     case Op::last_at:
+    case Op::accumulate:
     case Op::repeat:
     case Op::compute:
     case Op::trace:

@@ -125,6 +125,11 @@ Ref select(Ref shape, Ref mask, Ref array, Place place = {}, Symbol label = {});
 Ref group(Ref shape, Ref places, bool drops, Place place = {}, Symbol label = {});
 /// The number of the last element that goes to each place, -1 where there is none (int64); as for `group`.
 Ref last_at(Ref shape, Ref places, bool drops, Place place = {}, Symbol label = {});
+/// The elements that go to each place, joined: of a vector as long as `places` (else a RunError), of one component that is
+/// an integer or bool, by a primitive for which the order then tells nothing (joins_in_any_order). Where none goes, its
+/// neutral element. Places, of int64, as for `group`.
+Ref accumulate(Primitive join, Ref shape, Ref places, Ref array, bool drops, Place place = {},
+               Symbol label = {});
 /// Number i as often as counts[i] says, for each i in turn (int64). A negative count is a RunError, and so is an extent
 /// that is not their sum.
 Ref repeat(Ref shape, Ref counts, Place place = {}, Symbol label = {});

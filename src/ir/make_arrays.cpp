@@ -326,6 +326,23 @@ Ref last_at(Ref shape, Ref places, bool drops, Place place, Symbol label) {
               label);
 }
 
+Ref accumulate(Primitive join, Ref shape, Ref places, Ref array, bool drops, Place place, Symbol label) {
+  const char* what = label ? label.c_str() : "accumulate";
+  std::vector<Ref> children{std::move(shape), std::move(places), std::move(array)};
+  require_present(children, place, what);
+  require_extent(children[0], place, what);
+  require_type(children[1]->type(), Type::array(1, {number}), place, what);
+  const Type& type = children[2]->type();
+  require(type.is_array() && type.rank == 1 && type.scalars.size() == 1 &&
+              joins_in_any_order(join, type.scalars[0]),
+          place, what, [&] { return fmt::format("cannot join {} by {}", to_string(type), info(join).name); });
+  Payload payload = labelled(label);
+  payload.primitive = join;
+  payload.drops = drops;
+  Type result = type;
+  return collective(Op::accumulate, std::move(result), std::move(children), std::move(payload), place);
+}
+
 Ref repeat(Ref shape, Ref counts, Place place, Symbol label) {
   const char* what = label ? label.c_str() : "repeat";
   std::vector<Ref> children{std::move(shape), std::move(counts)};

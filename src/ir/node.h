@@ -65,7 +65,7 @@ using FreeParameters = std::shared_ptr<const std::vector<const Node*>>;
 /// What a node carries beside its type and children. Only the fields its op names are meaningful.
 struct Payload {
   std::uint64_t bits = 0;  ///< constant: the scalar's bytes, zero-extended
-  Primitive primitive{};   ///< primitive
+  Primitive primitive{};   ///< primitive. accumulate: what joins
   /// project, project_seq: first component. project_array: which. lambda: number of parameters. scan: the dimension of rows
   int first = 0;
   int count = 0;  ///< project, project_seq: components. awhile: arrays that it collects
@@ -81,7 +81,7 @@ struct Payload {
   bool injective = false;
   bool consecutive = false;  ///< part: in a sequence, each item's begins where that of the item before ends
   ScanKind scan;             ///< scan
-  bool drops = false;        ///< group, last_at: an element at place -1 goes nowhere
+  bool drops = false;        ///< group, last_at, accumulate: an element at place -1 goes nowhere
   Symbol text;               ///< trace: what is printed before the array
   /// fold: the class of its function as it was made (ir/operator_class.h). What passes make of the function keeps it.
   fold_order::OperatorClass order = fold_order::OperatorClass::ordered;

@@ -49,6 +49,7 @@ enum class ArrayOp : std::uint8_t {
   select,
   group,
   last_at,
+  accumulate,
   repeat,
   compute,
   trace,
@@ -121,6 +122,7 @@ class Op {
   static constexpr auto select = ArrayOp::select;
   static constexpr auto group = ArrayOp::group;
   static constexpr auto last_at = ArrayOp::last_at;
+  static constexpr auto accumulate = ArrayOp::accumulate;
   static constexpr auto repeat = ArrayOp::repeat;
   static constexpr auto compute = ArrayOp::compute;
   static constexpr auto trace = ArrayOp::trace;

@@ -200,6 +200,9 @@ constexpr OpInfo row(ArrayOp op) {
     case ArrayOp::last_at:
       return OpInfo("last_at", shape(), array(Access::stored, "places"))
           .array(Storage::stored, ExtentRule::as_given, "the last element at each place");
+    case ArrayOp::accumulate:
+      return OpInfo("accumulate", shape(), array(Access::stored, "places"), array(Access::stored))
+          .array(Storage::stored, ExtentRule::as_given, "what meets at a place is joined");
     case ArrayOp::repeat:
       return OpInfo("repeat", shape(), array(Access::stored, "counts"))
           .array(Storage::stored, ExtentRule::as_given, "numbers repeated");

@@ -50,4 +50,27 @@ fold_order::OperatorClass fold_order_class(const Node& lambda) {
   return components > 0 ? OperatorClass::commutative : OperatorClass::ordered;
 }
 
+std::optional<Primitive> primitive_in_any_order(const Node& lambda) {
+  const Node& result = *lambda.result();
+  if (result.type().components() != 1) return {};
+  const auto of_parameters = [&](const Ref& a, const Ref& b) {
+    const Ref &left = lambda.parameters()[0], &right = lambda.parameters()[1];
+    return (a == left && b == right) || (a == right && b == left);
+  };
+  const auto is = [](const Ref& term, bool value) {
+    return term->op() == Op::constant && (term->payload().bits != 0) == value;
+  };
+  if (result.op() == Op::cond && result.type().scalars[0] == ScalarType::boolean) {
+    const Cond cond(result);
+    if (is(cond.then(), true) && of_parameters(cond.condition(), cond.otherwise())) return Primitive::bit_or;
+    if (is(cond.otherwise(), false) && of_parameters(cond.condition(), cond.then()))
+      return Primitive::bit_and;
+  }
+  if (result.op() != Op::primitive ||
+      !joins_in_any_order(result.payload().primitive, result.type().scalars[0]))
+    return {};
+  const auto operands = PrimitiveTerm(result).operands();
+  return of_parameters(operands[0], operands[1]) ? std::optional(result.payload().primitive) : std::nullopt;
+}
+
 }  // namespace anabranch::ir

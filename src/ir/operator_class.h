@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "ir/fold_order.h"
 #include "ir/node.h"
 
@@ -12,5 +14,9 @@ namespace anabranch::ir {
 /// to component c of `left` and component c of `right`, in this order. Else ordered; so is an
 /// operator on elements without components.
 fold_order::OperatorClass fold_order_class(const Node& lambda);
+
+/// The primitive that an operator on elements of one component is, if values joined by it in any order give the same
+/// bits: one of those above, on integers or bool, whichever operand it takes first; of bool `||` and `&&`, too.
+std::optional<Primitive> primitive_in_any_order(const Node& lambda);
 
 }  // namespace anabranch::ir

@@ -1,6 +1,9 @@
 #include "ir/primitive.h"
 
 #include <iterator>
+#include <string>
+
+#include <anabranch/error.h>
 
 namespace anabranch::ir {
 
@@ -103,6 +106,16 @@ bool accepts(Operands operands, ScalarType type) {
       return true;
   }
   return false;
+}
+
+bool joins_in_any_order(Primitive primitive, ScalarType type) {
+  return info(primitive).identity && accepts(info(primitive).operands, type) && !is_float(type);
+}
+
+std::uint64_t neutral_element(Primitive primitive, ScalarType type) {
+  const auto identity = info(primitive).identity;
+  if (!identity) throw InternalError(std::string(info(primitive).name) + " has no neutral element");
+  return scalar_info(type).identities.*identity;
 }
 
 }  // namespace anabranch::ir

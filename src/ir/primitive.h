@@ -51,5 +51,9 @@ struct PrimitiveInfo {
 
 const PrimitiveInfo& info(Primitive primitive);
 bool accepts(Operands operands, ScalarType type);
+/// Do values joined by it give the same bits in any order? Of integers and bool, if it has a neutral element.
+bool joins_in_any_order(Primitive primitive, ScalarType type);
+/// The bits of x such that joining x and y by it, on either side, gives y bit for bit; of one that has such an x.
+std::uint64_t neutral_element(Primitive primitive, ScalarType type);
 
 }  // namespace anabranch::ir

@@ -246,6 +246,7 @@ std::string Printer::program(std::span<const Ref> roots) {
       if (scan.kind() != ScanKind{}) op += " " + to_string(scan.kind());
       if (scan.axis() != scan.array()->type().rank - 1) op += fmt::format(" along {}", scan.axis());
     }
+    if (node->op() == Op::accumulate) op += fmt::format(" by {}", info(node->payload().primitive).name);
     if (node->op() == Op::trace) op += fmt::format(" \"{}\"", node->payload().text.view());
     const std::string what = node->payload().label && node->op() != Op::map
                                  ? fmt::format("{} [{}]", op, node->payload().label.view())

@@ -94,6 +94,8 @@ struct Rebuilt {
         return group(child(0), child(1), p.drops, at, p.label);
       case Op::last_at:
         return last_at(child(0), child(1), p.drops, at, p.label);
+      case Op::accumulate:
+        return accumulate(p.primitive, child(0), child(1), child(2), p.drops, at, p.label);
       case Op::repeat:
         return repeat(child(0), child(1), at, p.label);
       case Op::compute:

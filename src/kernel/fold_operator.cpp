@@ -34,10 +34,4 @@ ir::Primitive operator_of(const Kernel& kernel, std::size_t c) {
   throw InternalError("fold kernel: no such component");
 }
 
-std::uint64_t identity_of(ir::Primitive primitive, ScalarType type) {
-  const auto identity = ir::info(primitive).identity;
-  if (!identity) throw InternalError("fold kernel: the operator is not commutative");
-  return ir::scalar_info(type).identities.*identity;
-}
-
 }  // namespace anabranch::kernel

@@ -34,7 +34,4 @@ struct Operators {
 /// The primitive of the operator that component c of the elements is reduced by.
 ir::Primitive operator_of(const Kernel& kernel, std::size_t c);
 
-/// The scalar x (its bits) such that joining x and y, on either side, gives y bit for bit.
-std::uint64_t identity_of(ir::Primitive primitive, ScalarType type);
-
 }  // namespace anabranch::kernel

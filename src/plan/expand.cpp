@@ -76,6 +76,7 @@ Ref Expander::definition(const Ref& array, std::span<const Ref> ix) {
     case Op::select:
     case Op::group:
     case Op::last_at:
+    case Op::accumulate:
     case Op::repeat:
     case Op::trace:
     case Op::awhile:

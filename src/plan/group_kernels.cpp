@@ -50,6 +50,7 @@ void GroupBuilder::add_definition(int output, const Ref& node) {
       return add_recurrence({{&output, 1}, {&node, 1}, {}, {}});
     case Op::select:
     case Op::last_at:
+    case Op::accumulate:
     case Op::repeat:
     case Op::trace:
       return add_rearrange({&output, 1}, {&node, 1});

@@ -13,10 +13,9 @@ namespace anabranch::rearrange {
 /// Elements from which on a part is the work of all threads.
 inline constexpr std::int64_t large_part = std::int64_t{1} << 17;
 
-/// small(i) or large(i) for each part i of so many elements.
+/// small(from, to) for each run of small parts, or large(i), for all parts i of so many elements.
 template <class Length, class Small, class Large>
-void each_part(std::int64_t parts, const Resources& resources, Length&& length, Small&& small,
-               Large&& large) {
+void each_run(std::int64_t parts, const Resources& resources, Length&& length, Small&& small, Large&& large) {
   constexpr std::int64_t task_elements = 1 << 15;
   std::vector<std::pair<std::int64_t, std::int64_t>> tasks;
   std::int64_t begin = 0, elements = 0;
@@ -39,9 +38,19 @@ void each_part(std::int64_t parts, const Resources& resources, Length&& length, 
   close(parts);
   const auto run = [&](std::int64_t t) {
     const auto [from, to] = tasks[static_cast<std::size_t>(t)];
-    for (std::int64_t i = from; i < to; ++i) small(i);
+    small(from, to);
   };
   if (!tasks.empty()) resources.parallel_for(static_cast<std::int64_t>(tasks.size()), run);
+}
+
+/// small(i) or large(i) for each part i of so many elements.
+template <class Length, class Small, class Large>
+void each_part(std::int64_t parts, const Resources& resources, Length&& length, Small&& small,
+               Large&& large) {
+  const auto run = [&](std::int64_t from, std::int64_t to) {
+    for (std::int64_t i = from; i < to; ++i) small(i);
+  };
+  each_run(parts, resources, length, run, large);
 }
 
 /// Elements [begin, end) of a large part, one block for each thread or some more.
@@ -65,16 +74,22 @@ void each_block(std::int64_t elements, std::int64_t blocks, const Resources& res
   resources.parallel_for(blocks, run);  // of one block, too: that is where a request to stop is looked at
 }
 
-/// f(i) for each element of a block. Between stretches of it a request to stop is looked at: a block may be all of a
-/// large part.
+/// f(begin, end) for stretches of a block, one after the other, before each of which a request to stop is looked at: a
+/// block may be all of a large part.
 template <class F>
-void each_element(const Block& block, const Resources& resources, F&& f) {
+void each_stretch(const Block& block, const Resources& resources, F&& f) {
   constexpr std::int64_t stretch = 1 << 20;
   for (std::int64_t begin = block.begin; begin < block.end; begin += stretch) {
     resources.check_stop();
-    const std::int64_t end = std::min(begin + stretch, block.end);
-    for (std::int64_t i = begin; i < end; ++i) f(i);
+    f(begin, std::min(begin + stretch, block.end));
   }
+}
+/// f(i) for each element of it.
+template <class F>
+void each_element(const Block& block, const Resources& resources, F&& f) {
+  each_stretch(block, resources, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) f(i);
+  });
 }
 
 /// The failure of the lowest part.

@@ -3,8 +3,13 @@
 #include <atomic>
 #include <bit>
 #include <cstring>
+#include <functional>
 #include <numeric>
 #include <vector>
+
+#include <fmt/format.h>
+
+#include <anabranch/error.h>
 
 #include "ir/run_error.h"
 #include "rearrange/radix_sort.h"
@@ -69,10 +74,13 @@ MayFail select(const Components& array, const std::uint8_t* mask, const Parts& p
     failure.note(part, ir::other_extent(to.length(part), count));
     return false;
   };
-  const auto small = [&](std::int64_t part) {
-    const std::int64_t begin = parts.begin(part), end = begin + parts.length(part);
-    const std::int64_t count = count_selected(mask, begin, end);
-    if (fits(part, count)) copy(begin, end, to.begin(part), count);
+  // Parts lie one after the other, before and after, so that short ones are copied together.
+  const auto small = [&](std::int64_t from, std::int64_t next) {
+    for (std::int64_t part = from; part < next; ++part) {
+      const std::int64_t begin = parts.begin(part);
+      if (!fits(part, count_selected(mask, begin, begin + parts.length(part)))) return;
+    }
+    copy(parts.begin(from), parts.begin(next), to.begin(from), to.begin(next) - to.begin(from));
   };
   const auto large = [&](std::int64_t part) {
     const std::int64_t begin = parts.begin(part), n = parts.length(part);
@@ -90,11 +98,11 @@ MayFail select(const Components& array, const std::uint8_t* mask, const Parts& p
       copy(begin + block.begin, begin + block.end, to.begin(part) + first[b], first[b + 1] - first[b]);
     });
   };
-  each_part(parts.count, resources, [&](std::int64_t i) { return parts.length(i); }, small, large);
+  each_run(parts.count, resources, [&](std::int64_t i) { return parts.length(i); }, small, large);
   return failure.get();
 }
 
-// ---- group, last_at
+// ---- group, last_at, accumulate
 
 namespace {
 
@@ -132,79 +140,165 @@ std::int64_t check_places(const PlacesOf<T>& places, std::int64_t n, const Resou
   return *std::min_element(wrong.begin(), wrong.end());
 }
 
-/// f(part, its places), which gives the first element whose place is out of range, or as many as there are.
+/// f(part, its places), of type T, which gives the first element whose place is out of range, or as many as there are.
+template <class T, class F>
+void each_with_places(const Places& places, const Resources& resources, FirstFailure& failure, F&& f) {
+  const auto one = [&](std::int64_t part) {
+    const std::int64_t n = places.elements.length(part);
+    const PlacesOf<T> of{static_cast<const T*>(places.data) + places.elements.begin(part),
+                         places.to.length(part), places.drops};
+    const std::int64_t first = f(part, of);
+    if (first < n) failure.note(part, ir::out_of_range(of[first], of.extent));
+  };
+  each_part(
+      places.elements.count, resources,
+      [&](std::int64_t i) { return std::max(places.elements.length(i), places.to.length(i)); }, one, one);
+}
+/// The same, of whatever type they are.
 template <class F>
 MayFail with_places(const Places& places, const Resources& resources, F&& f) {
   FirstFailure failure;
-  with_integer(places.type, [&]<class T>(T) {
-    const auto one = [&](std::int64_t part) {
-      const std::int64_t n = places.elements.length(part);
-      const PlacesOf<T> of{static_cast<const T*>(places.data) + places.elements.begin(part),
-                           places.to.length(part), places.drops};
-      const std::int64_t first = f(part, of);
-      if (first < n) failure.note(part, ir::out_of_range(of[first], of.extent));
-    };
-    each_part(
-        places.elements.count, resources,
-        [&](std::int64_t i) { return std::max(places.elements.length(i), places.to.length(i)); }, one, one);
-  });
+  with_integer(places.type, [&]<class T>(T) { each_with_places<T>(places, resources, failure, f); });
   return failure.get();
 }
 
-/// Each thread counts for itself where that takes little memory; else all count in one place, which is right for
-/// integers in any order. Gives the first element whose place is out of range, or n.
+/// Two values of V to one. `atomically`: the same at a place that others join to meanwhile.
+struct Add {
+  template <class V>
+  V operator()(V a, V b) const {
+    return static_cast<V>(a + b);
+  }
+  template <class V>
+  void atomically(V& at, V x) const {
+    std::atomic_ref(at).fetch_add(x, std::memory_order_relaxed);
+  }
+};
+template <class Function>
+struct JoinedBy {
+  template <class V>
+  V operator()(V a, V b) const {
+    return static_cast<V>(Function{}(a, b));
+  }
+  template <class V>
+  void atomically(V& at, V x) const {
+    const std::atomic_ref shared(at);
+    V known = shared.load(std::memory_order_relaxed);
+    for (V joined = (*this)(known, x); joined != known; joined = (*this)(known, x))
+      if (shared.compare_exchange_weak(known, joined, std::memory_order_relaxed)) break;
+  }
+};
+
+/// Where the elements' values go that meet at places: joined in any order, with no difference.
+template <class T, class V, class Operator>
+class Meeting {
+ public:
+  Meeting(const PlacesOf<T>& places, std::int64_t n, V neutral, const Resources& resources)
+      : places_(places), n_(n), neutral_(neutral), resources_(resources) {}
+
+  /// Each place gets the values that go there, value(i) of element i. The first element whose place is out of range, or n.
+  template <class Value>
+  std::int64_t join(V* to, Value value) const {
+    const std::int64_t blocks = n_ < large_part ? 1 : blocks_for(n_, resources_);
+    if (blocks == 1) {
+      fill(to);
+      return join_block({0, 0, n_}, to, value);
+    }
+    std::vector<std::int64_t> wrong(static_cast<std::size_t>(blocks), n_);
+    if (places_.extent <= n_ / blocks)
+      join_apart(to, value, wrong);
+    else
+      join_together(to, value, wrong);
+    return *std::min_element(wrong.begin(), wrong.end());
+  }
+
+ private:
+  /// Each block for itself, where that takes no more memory than the elements do.
+  template <class Value>
+  void join_apart(V* to, Value value, std::vector<std::int64_t>& wrong) const {
+    constexpr std::int64_t apart = 128 / sizeof(V);  // no two blocks write to one line, nor to a pair of them
+    const std::int64_t blocks = std::ssize(wrong), stride = (places_.extent + apart - 1) / apart * apart;
+    std::shared_ptr<void> owner;
+    V* const others = take<V>(resources_, (blocks - 1) * stride, owner);
+    each_block(n_, blocks, resources_, [&](const Block& block) {
+      V* const own = block.number == 0 ? to : others + (block.number - 1) * stride;
+      fill_stretches({0, 0, places_.extent}, own);
+      wrong[static_cast<std::size_t>(block.number)] = join_block(block, own, value);
+    });
+    each_block(places_.extent, blocks_for(places_.extent, resources_), resources_, [&](const Block& block) {
+      for (std::int64_t b = 0; b < blocks - 1; ++b)
+        for (std::int64_t place = block.begin; place < block.end; ++place)
+          to[place] = Operator{}(to[place], others[b * stride + place]);
+    });
+  }
+  /// All to one memory.
+  template <class Value>
+  void join_together(V* to, Value value, std::vector<std::int64_t>& wrong) const {
+    fill(to);
+    each_block(n_, std::ssize(wrong), resources_, [&](const Block& block) {
+      wrong[static_cast<std::size_t>(block.number)] = of_block(
+          block, to,
+          [to, value](std::int64_t i, std::uint64_t place) { Operator{}.atomically(to[place], value(i)); });
+    });
+  }
+
+  template <class Value>
+  std::int64_t join_block(const Block& block, V* to, Value value) const {
+    return of_block(block, to, [to, value](std::int64_t i, std::uint64_t place) {
+      to[place] = Operator{}(to[place], value(i));
+    });
+  }
+  /// f(i, place) of each element that goes somewhere. The first one whose place is out of range, or n.
+  template <class F>
+  std::int64_t of_block(const Block& block, const V* to, F f) const {
+    // Beyond the second cache what is at places is asked for some elements ahead.
+    constexpr std::int64_t cached = 1 << 20, ahead = 24;
+    const bool far_apart = places_.extent > cached / static_cast<std::int64_t>(sizeof(V));
+    const PlacesOf<T> places = places_;  // what f writes does not change it
+    std::int64_t wrong = n_;
+    each_stretch(block, resources_, [&](std::int64_t begin, std::int64_t end) {
+      std::int64_t first_wrong = end;
+      for (std::int64_t i = begin; i < end; ++i) {
+        if (far_apart && i + ahead < end) {
+          // Of a place that is out of range: an address that is never read.
+          const auto next = reinterpret_cast<std::uintptr_t>(to) +
+                            sizeof(V) * static_cast<std::uint64_t>(places[i + ahead]);
+          __builtin_prefetch(reinterpret_cast<const void*>(next), 1);  // NOLINT(performance-no-int-to-ptr)
+        }
+        const auto place = static_cast<std::uint64_t>(places[i]);
+        if (place < static_cast<std::uint64_t>(places.extent)) [[likely]]
+          f(i, place);
+        else if (places.is_wrong(i))
+          first_wrong = std::min(first_wrong, i);
+      }
+      if (first_wrong < end) wrong = std::min(wrong, first_wrong);
+    });
+    return wrong;
+  }
+
+  /// The work of all threads where there are many places.
+  void fill(V* to) const {
+    if (places_.extent < large_part) return static_cast<void>(std::fill_n(to, places_.extent, neutral_));
+    each_block(places_.extent, blocks_for(places_.extent, resources_), resources_,
+               [&](const Block& block) { fill_stretches(block, to); });
+  }
+  void fill_stretches(const Block& block, V* to) const {
+    each_stretch(block, resources_,
+                 [&](std::int64_t begin, std::int64_t end) { std::fill(to + begin, to + end, neutral_); });
+  }
+
+  PlacesOf<T> places_;
+  std::int64_t n_;
+  V neutral_;
+  const Resources& resources_;
+};
+
+/// How many elements go to each place. The first element whose place is out of range, or n.
 template <class T>
 std::int64_t count_places(const PlacesOf<T>& places, std::int64_t n, std::int64_t* counts,
                           const Resources& resources) {
-  std::fill_n(counts, places.extent, 0);
-  const std::int64_t blocks = n < large_part ? 1 : blocks_for(n, resources);
-  std::vector<std::int64_t> wrong(static_cast<std::size_t>(blocks), n);
-  // Beyond the second cache the counters are asked for some elements ahead.
-  constexpr std::int64_t cached = 1 << 17, ahead = 24;
-  const bool far_apart = places.extent > cached;
-  const auto count = [&](const Block& block, std::int64_t* to, auto&& add) {
-    for (std::int64_t i = block.begin; i < block.end; ++i) {
-      if (far_apart && i + ahead < block.end) {
-        // Of a place that is out of range: an address that is never read.
-        const auto next =
-            reinterpret_cast<std::uintptr_t>(to) + 8 * static_cast<std::uint64_t>(places[i + ahead]);
-        __builtin_prefetch(reinterpret_cast<const void*>(next), 1);  // NOLINT(performance-no-int-to-ptr)
-      }
-      const auto place = static_cast<std::uint64_t>(places[i]);
-      if (place < static_cast<std::uint64_t>(places.extent)) [[likely]] {
-        add(place);
-      } else if (places.is_wrong(i)) {
-        wrong[static_cast<std::size_t>(block.number)] = i;
-        return;
-      }
-    }
-  };
-  const auto first_wrong = [&] { return *std::min_element(wrong.begin(), wrong.end()); };
-  if (blocks == 1) {
-    count({0, 0, n}, counts, [counts](std::uint64_t place) { ++counts[place]; });
-    return wrong[0];
-  }
-  if (places.extent > n) {
-    each_block(n, blocks, resources, [&](const Block& block) {
-      count(block, counts, [counts](std::uint64_t place) {
-        std::atomic_ref(counts[place]).fetch_add(1, std::memory_order_relaxed);
-      });
-    });
-    return first_wrong();
-  }
-  std::shared_ptr<void> owner;
-  std::int64_t* own = take<std::int64_t>(resources, blocks * places.extent, owner);
-  each_block(n, blocks, resources, [&](const Block& block) {
-    std::int64_t* mine = own + block.number * places.extent;
-    std::fill_n(mine, places.extent, 0);
-    count(block, mine, [mine](std::uint64_t place) { ++mine[place]; });
+  return Meeting<T, std::int64_t, Add>(places, n, 0, resources).join(counts, [](std::int64_t) {
+    return std::int64_t{1};
   });
-  each_block(places.extent, blocks_for(places.extent, resources), resources, [&](const Block& block) {
-    for (std::int64_t b = 0; b < blocks; ++b)
-      for (std::int64_t place = block.begin; place < block.end; ++place)
-        counts[place] += own[b * places.extent + place];
-  });
-  return first_wrong();
 }
 
 /// The elements' numbers, by place.
@@ -314,6 +408,58 @@ MayFail last_at(const Places& places, std::int64_t* last, const Resources& resou
     }
     return n;
   });
+}
+
+namespace {
+
+struct Smaller {
+  template <class V>
+  V operator()(V a, V b) const {
+    return std::min(a, b);
+  }
+};
+struct Larger {
+  template <class V>
+  V operator()(V a, V b) const {
+    return std::max(a, b);
+  }
+};
+
+/// f(V{}, operator): for what does not ask for the sign the unsigned type of the width. Gives what f does.
+template <class F>
+std::int64_t with_operator(ir::Primitive join, ScalarType type, F&& f) {
+  const auto by_width = [&](auto with) {
+    return with_bytes(size_of(type), [&](auto v) { return f(v, with); });
+  };
+  const auto by_type = [&](auto with) { return with_integer(type, [&](auto v) { return f(v, with); }); };
+  if (join == ir::Primitive::add) return by_width(Add{});
+  if (join == ir::Primitive::multiply) return by_width(JoinedBy<std::multiplies<std::uint64_t>>{});
+  if (join == ir::Primitive::minimum) return by_type(JoinedBy<Smaller>{});
+  if (join == ir::Primitive::maximum) return by_type(JoinedBy<Larger>{});
+  if (join == ir::Primitive::bit_and) return by_width(JoinedBy<std::bit_and<std::uint64_t>>{});
+  if (join == ir::Primitive::bit_or) return by_width(JoinedBy<std::bit_or<std::uint64_t>>{});
+  if (join == ir::Primitive::bit_xor) return by_width(JoinedBy<std::bit_xor<std::uint64_t>>{});
+  throw InternalError(fmt::format("accumulate: {} does not join in any order", ir::info(join).name));
+}
+
+}  // namespace
+
+MayFail accumulate(const Places& places, const Joined& elements, void* out, const Resources& resources) {
+  const std::uint64_t neutral = ir::neutral_element(elements.join, elements.type);
+  FirstFailure failure;
+  each_with_places<std::int64_t>(places, resources, failure, [&](std::int64_t part, const auto& of) {
+    const std::int64_t n = places.elements.length(part), more = n - elements.parts.length(part);
+    if (more != 0) {
+      failure.note(part, ir::other_size(more));
+      return n;
+    }
+    return with_operator(elements.join, elements.type, [&]<class V, class O>(V, O) {
+      const V* const values = static_cast<const V*>(elements.data) + elements.parts.begin(part);
+      return Meeting<std::int64_t, V, O>(of, n, static_cast<V>(neutral), resources)
+          .join(static_cast<V*>(out) + places.to.begin(part), [values](std::int64_t i) { return values[i]; });
+    });
+  });
+  return failure.get();
 }
 
 // ---- repeat

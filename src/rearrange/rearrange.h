@@ -10,8 +10,10 @@
 
 #include <anabranch/element.h>
 
-/// Where elements go: the routines behind the array operations sort, select, group, last_at and repeat, on host
-/// memory. What they mean is in ir/make.h. An array lies in *parts*, one for each item of a chunk (for `sort` one for
+#include "ir/primitive.h"
+
+/// Where elements go: the routines behind the array operations sort, select, group, last_at, accumulate and repeat, on
+/// host memory. What they mean is in ir/make.h. An array lies in *parts*, one for each item of a chunk (for `sort` one for
 /// each row); parts are independent. Many small parts are dealt to threads, a large one is the work of all threads; the
 /// result is the same either way.
 namespace anabranch::rearrange {
@@ -72,6 +74,17 @@ struct Places {
 /// `counts`: one for each place; `order`: one for each element. Either may be null: it is not asked for.
 MayFail group(const Places& places, std::int64_t* counts, std::int64_t* order, const Resources& resources);
 MayFail last_at(const Places& places, std::int64_t* last, const Resources& resources);
+
+/// What meets at a place: elements of one component, as many as there are places for, joined by a primitive that may join
+/// them in any order (ir::joins_in_any_order).
+struct Joined {
+  ir::Primitive join{};
+  ScalarType type = ScalarType::int64;
+  const void* data = nullptr;
+  Parts parts;
+};
+/// `out`: one for each place, the primitive's neutral element where nothing goes. Places are of int64.
+MayFail accumulate(const Places& places, const Joined& elements, void* out, const Resources& resources);
 
 /// `counts`: integers of `type`. `operation`: in whose words one that is negative is refused.
 MayFail repeat(ScalarType type, const void* counts, const Parts& parts, std::int64_t* numbers,

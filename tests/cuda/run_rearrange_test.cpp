@@ -43,7 +43,26 @@ std::vector<std::pair<RunWith, int>> streamed(int count) {
                  [=](auto ix) { return index_of(cast<std::int64_t>(row[ix[0]]) % size(row)); }, row);
            },
            rows),
+       1},
+      {each_row(
+           [](auto row) {
+             return permute(
+                 plus, fill(index_of(size(row)), 0.5),
+                 [=](auto ix) { return index_of(cast<std::int64_t>(row[ix[0]]) % size(row)); },
+                 map([](auto e) { return cast<double>(e) / 3.0; }, row));
+           },
+           rows),
        2},
+      {each_row(
+           [](auto row) {
+             const auto table = generate(index_of(size(row), 2),
+                                         [=](auto ix) { return row[ix[0]] - cast<std::int32_t>(ix[1]); });
+             return permute(
+                 maximum_of, fill(5, Exp<std::int32_t>(-7)),
+                 [=](auto ix) { return index_of((ix[0] * 3 + ix[1]) % 5); }, table);
+           },
+           rows),
+       1},
       {each_row([](auto row) { return sort(map([](auto e) { return pack(e % 4, cast<double>(e)); }, row)); },
                 rows),
        1},
@@ -163,6 +182,13 @@ TEST_CASE("rearrangements: what cannot be computed is the host's error, word by 
   const std::vector<RunWith> runs{
       each_row([](auto row) { return histogram(13, row); }, rows),
       each_row([](auto row) { return scatter(row, fill(index_of(13), Exp<std::int32_t>(0)), row); }, rows),
+      each_row(
+          [](auto row) {
+            return permute(
+                plus, fill(13, Exp<std::int32_t>(0)),
+                [=](auto ix) { return index_of(cast<std::int64_t>(row[ix])); }, row);
+          },
+          rows),
       // The kernel before it fails in a later item, that behind it in an earlier one.
       each_row([](auto row) { return histogram(13, map([](auto e) { return e + 6 / (e + 1); }, row)); },
                rows),

@@ -62,7 +62,8 @@ std::string text_of(const device::Failure& failure) {
 /// The same by the routines of src/rearrange.
 class ByTheHost {
  public:
-  explicit ByTheHost(const RandomCall& call) : call_(call), pieces(call.pieces) {
+  ByTheHost(const RandomCall& call, int threads) : call_(call), pieces(call.pieces) {
+    resources_.threads = threads;
     resources_.parallel_for = [](std::int64_t n, const std::function<void(std::int64_t)>& f) {
       for (std::int64_t i = 0; i < n; ++i) f(i);
     };
@@ -89,6 +90,9 @@ class ByTheHost {
         return rearrange::group(places, longs(call_.counts), longs(call_.order), resources_);
       case What::last_at:
         return rearrange::last_at(places, longs(call_.numbers), resources_);
+      case What::accumulate:
+        return rearrange::accumulate(places, {call_.primitive(), call_.types[1], data[1], parts},
+                                     pieces[call_.to[1]].data(), resources_);
       case What::repeat:
         break;
     }
@@ -129,8 +133,8 @@ class ByTheHost {
 };
 
 /// True: it cannot be computed.
-bool agrees(RandomCall& call) {
-  ByTheHost expected(call);
+bool agrees(RandomCall& call, int threads) {
+  ByTheHost expected(call, threads);
   const rearrange::MayFail wrong = expected.run();
   perform(host, call.operation([&](RandomCall::Piece p) { return call.pieces[p].data(); }));
   Failure failure{};
@@ -146,14 +150,15 @@ bool agrees(RandomCall& call) {
 }  // namespace
 
 TEST_CASE("rearrangements by the device's steps are those of the host's routines") {
-  const auto what = GENERATE(What::sort, What::select, What::group, What::last_at, What::repeat);
+  const auto what =
+      GENERATE(What::sort, What::select, What::group, What::last_at, What::accumulate, What::repeat);
   std::mt19937_64 random(7 + static_cast<unsigned>(what));
   int failed = 0;
   constexpr int calls = 400;
   for (int k = 0; k < calls; ++k) {
     INFO("operation " << static_cast<int>(what) << ", call " << k);
     RandomCall call(what, random, k % 40 == 0 ? 200'000 : 700);  // in one large part a sort goes another way
-    failed += agrees(call);
+    failed += agrees(call, 1 + k % 9);
   }
   if (what == What::sort)
     CHECK(failed == 0);
@@ -248,6 +253,33 @@ TEST_CASE("a long block is sorted in stretches between which a request to stop i
   most = looks / 2;
   looks = 0;
   CHECK_THROWS_AS(sort(), Stopped);
+  CHECK(looks == most + 1);
+}
+
+TEST_CASE("elements go to their places in stretches between which a request to stop is looked at") {
+  constexpr std::int64_t n = 3 << 20;
+  std::vector<std::int64_t> places(n), counts(n);
+  for (std::int64_t i = 0; i < n; ++i) places[static_cast<std::size_t>(i)] = i * 7919 % n;
+  struct Stopped {};
+  int looks = 0, most = INT_MAX;
+  rearrange::Resources resources;
+  resources.check_stop = [&] {
+    if (++looks > most) throw Stopped();
+  };
+  resources.parallel_for = [](std::int64_t count, const std::function<void(std::int64_t)>& f) {
+    for (std::int64_t i = 0; i < count; ++i) f(i);
+  };
+  const rearrange::Parts all{1, n, nullptr};
+  const auto count = [&] {
+    return rearrange::group({ScalarType::int64, places.data(), all, all, false}, counts.data(), nullptr,
+                            resources);
+  };
+  CHECK_FALSE(count());
+  CHECK(counts == std::vector<std::int64_t>(n, 1));
+  CHECK(looks >= 6);  // all places are filled, then the elements are counted, each in three stretches
+  most = looks - 1;
+  looks = 0;
+  CHECK_THROWS_AS(count(), Stopped);
   CHECK(looks == most + 1);
 }
 

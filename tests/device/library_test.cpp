@@ -20,9 +20,10 @@ void is_complete(const Table& table) {
   CHECK(table.select != nullptr);
   CHECK(table.group != nullptr);
   CHECK(table.last_at != nullptr);
+  CHECK(table.accumulate != nullptr);
   CHECK(table.repeat != nullptr);
   CHECK(table.item_offsets != nullptr);
-  static_assert(sizeof(Table) == 8 * sizeof(void (*)()), "a new function: look for it above");
+  static_assert(sizeof(Table) == 9 * sizeof(void (*)()), "a new function: look for it above");
 }
 
 }  // namespace

@@ -124,7 +124,8 @@ TEST_CASE("offsets of items on the GPU") {
 TEST_CASE("rearrangements on the GPU") {
   if (!have_gpu()) return;
   using What = RandomCall::What;
-  const auto what = GENERATE(What::sort, What::select, What::group, What::last_at, What::repeat);
+  const auto what =
+      GENERATE(What::sort, What::select, What::group, What::last_at, What::accumulate, What::repeat);
   std::mt19937_64 random(23 + static_cast<unsigned>(what));
   for (int k = 0; k < 60; ++k) {
     INFO("operation " << static_cast<int>(what) << ", call " << k);

@@ -190,3 +190,11 @@ TEST_CASE("a program with an open parameter is refused") {
   CHECK_THROWS_WITH(run(ir::map(unary(int64s(1), [](const Ref& x) { return x; }), {a})),
                     Contains("user.cpp:95"));
 }
+
+TEST_CASE("places and elements that are accumulated differ in number") {
+  const Ref two = ir::use(vector_of<std::int64_t>({0, 1}));
+  check_error(ir::accumulate(Primitive::add, ir::tuple({ir::int64(3)}), two, three, false, {}, "meeting"),
+              Contains("meeting") && Contains("1 fewer element"));
+  check_error(ir::accumulate(Primitive::add, ir::tuple({ir::int64(3)}), three, three, true),
+              Contains("3") && Contains("0..2"));
+}

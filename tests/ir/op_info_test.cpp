@@ -199,6 +199,10 @@ Sample sample(ir::ArrayOp op) {
     case Op::last_at:
       n = ir::last_at(three, vector(), false);
       return {n, joined(n->children()), "last_at 3 a0", "scatter(ix, defaults, v)"};
+    case Op::accumulate:
+      n = ir::use(Vector<std::int64_t>{0, 2, 0}.erased());
+      n = ir::accumulate(ir::Primitive::add, three, n, vector(), false);
+      return {n, joined(n->children()), "accumulate by add 3 a0 a1", "permute(f, defaults, to, a)"};
     case Op::repeat:
       n = ir::repeat(three, vector());
       return {n, joined(n->children()), "repeat 3 a0", "expand(count, f, a)"};

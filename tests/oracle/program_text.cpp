@@ -170,6 +170,9 @@ std::string Text::call(ir::ArrayOp op, const Node& node) const {
     case ir::Op::group:
     case ir::Op::last_at:
       return fmt::format("ir::{}({}, {}, {})", name_of(op), child(node, 0), child(node, 1), p.drops);
+    case ir::Op::accumulate:
+      return fmt::format("ir::accumulate(Primitive::{}, {}, {}, {}, {})", ir::info(p.primitive).name,
+                         child(node, 0), child(node, 1), child(node, 2), p.drops);
     case ir::Op::part:
       if (!p.consecutive) return of_children("part", node);
       return fmt::format("ir::part({}, {}, {}, {{}}, {{}}, true)", child(node, 0), child(node, 1),

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -307,6 +308,125 @@ TEST_CASE("permute joins in the order of the source, the default last") {
       const double joined = meet.empty() ? 0.1 : agree(fold1(plus, use(meet)))[Index{}] + 0.1;
       REQUIRE(got[r][b] == joined);
     }
+}
+
+/// permute by `f` of numbers that values and positions tell, some of which go nowhere, and what a loop by `join` makes of
+/// each row. It is one pass.
+template <class T, class F, class Join>
+void check_permute(const std::vector<Vector<std::int32_t>>& rows, F f, T old, Join join) {
+  const auto number = [](auto x, auto i) {
+    if constexpr (std::same_as<T, bool>)
+      return (x + i) % 3 == 0;
+    else
+      return x * 37 + i * 5 - 90;
+  };
+  const auto program = [&](auto row) {
+    return permute(
+        f, fill(7, old),
+        [&](auto ix) {
+          const auto place = cast<std::int64_t>(row[ix]);
+          return optional_if(place < 7, index_of(place));
+        },
+        imap([&](auto ix, auto x) { return cast<T>(number(x, cast<std::int32_t>(ix[0]))); }, row));
+  };
+  CHECK_THAT(compile(program(use(rows.back()))).explain(), Catch::Contains("accumulate"));
+  const auto got = everywhere(program, rows);
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    std::array<T, 7> expected;
+    expected.fill(old);
+    for (std::int64_t i = 0; i < rows[r].size(); ++i)
+      if (const std::int32_t x = rows[r][i]; x < 7) {
+        T& at = expected[static_cast<std::size_t>(x)];
+        at = static_cast<T>(join(at, static_cast<T>(number(x, static_cast<std::int32_t>(i)))));
+      }
+    for (std::int64_t b = 0; b < 7; ++b) REQUIRE(got[r][b] == expected[static_cast<std::size_t>(b)]);
+  }
+}
+
+TEST_CASE("permute joins integers and truth values by any operator that commutes, of any width") {
+  const auto rows = small_numbers(12);
+  const auto both = [](auto a, auto b) { return a & b; };
+  const auto either = [](auto a, auto b) { return a | b; };
+  const auto one = [](auto a, auto b) { return a ^ b; };
+  const auto least = [](auto a, auto b) { return std::min(a, b); };
+  const auto largest = [](auto a, auto b) { return std::max(a, b); };
+  check_permute<std::int64_t>(rows, plus, 100, std::plus<>{});
+  check_permute<std::int8_t>(rows, plus, 100, std::plus<>{});
+  check_permute<std::uint16_t>(rows, times, 3, std::multiplies<std::uint32_t>{});
+  check_permute<std::int64_t>(rows, times, 3, std::multiplies<std::uint64_t>{});
+  check_permute<std::int16_t>(rows, minimum_of, 2, least);
+  check_permute<std::uint64_t>(rows, minimum_of, 70, least);
+  check_permute<std::uint8_t>(rows, maximum_of, 5, largest);
+  check_permute<std::int32_t>(rows, maximum_of, -5, largest);
+  check_permute<std::int32_t>(rows, both, 0x7ff2, both);
+  check_permute<std::uint64_t>(rows, either, 8, either);
+  check_permute<std::uint8_t>(rows, one, 8, one);
+  check_permute<std::int64_t>(rows, [](auto a, auto b) { return b + a; }, -1, std::plus<>{});
+  check_permute<bool>(rows, [](auto a, auto b) { return a || b; }, false, std::logical_or<>{});
+  check_permute<bool>(rows, [](auto a, auto b) { return b && a; }, true, std::logical_and<>{});
+}
+
+TEST_CASE("what meets at a place is accumulated where the order makes no difference, else sorted") {
+  const auto plan_of = [](auto zero) {
+    const auto to = [](auto ix) { return index_of(ix[0] % 3); };
+    return compile(permute(plus, fill(3, zero), to, use(Vector<decltype(zero)>{1, 2, 3, 4}))).explain();
+  };
+  CHECK_THAT(plan_of(0), Catch::Contains("accumulate by add"));
+  CHECK_THAT(plan_of(0.0), !Catch::Contains("accumulate"));
+}
+
+TEST_CASE("of many elements each place has what goes there, by any number of threads") {
+  constexpr std::int64_t n = 300'000;
+  // Each thread for itself, all in one place, and more places than elements.
+  const std::int64_t places = GENERATE(1'000, 200'000, 700'000);
+  // One in a hundred goes nowhere.
+  const auto to = vector_of(
+      n, [=](std::int64_t i) { return i % 100 == 7 ? std::int64_t{-1} : (i * 7919 + i * i % 31) % places; });
+  const auto check = [&](auto f, auto join, auto old) {
+    using T = decltype(old);
+    const auto values = vector_of(n, [](std::int64_t i) { return static_cast<T>(i * 2 + 1); });
+    std::vector<T> expected(static_cast<std::size_t>(places), old);
+    for (std::int64_t i = 0; i < n; ++i) {
+      if (to[i] < 0) continue;
+      T& at = expected[static_cast<std::size_t>(to[i])];
+      at = static_cast<T>(join(at, values[i]));
+    }
+    const auto numbers = use(to);
+    const auto program = compile(permute(
+        f, fill(places, old), [=](auto ix) { return optional_if(numbers[ix] >= 0, index_of(numbers[ix])); },
+        use(values)));
+    for (const int threads : {1, 2, 3, 9}) {
+      INFO(threads);
+      const auto result = program.run({.threads = threads});
+      std::int64_t right = 0;
+      while (right < places && result[right] == expected[static_cast<std::size_t>(right)]) ++right;
+      REQUIRE(right == places);
+    }
+  };
+  check(plus, std::plus<>{}, std::int64_t{5});
+  check(plus, std::plus<>{}, std::uint8_t{5});
+  check(times, std::multiplies<>{}, std::uint32_t{3});
+  check(maximum_of, [](auto a, auto b) { return std::max(a, b); }, std::int16_t{-300});
+  check([](auto a, auto b) { return a ^ b; }, std::bit_xor<>{}, std::uint16_t{1});
+}
+
+TEST_CASE("of many places that are out of range the first element's is named, by any number of threads") {
+  constexpr std::int64_t n = 300'000;
+  const std::int64_t places = GENERATE(1'000, 200'000);
+  auto to = vector_of(n, [=](std::int64_t i) { return i % places; });
+  for (std::int64_t i = 77'777; i < n; i += 1'111) to.set(i, places + i);
+  const auto numbers = use(to);
+  const auto program =
+      compile(permute(plus, fill(places, 0), [=](auto ix) { return index_of(numbers[ix]); }, fill(n, 1)));
+  for (const int threads : {1, 2, 9}) {
+    std::string message;
+    try {
+      program.run({.threads = threads});
+    } catch (const RunError& e) {
+      message = e.what();
+    }
+    CHECK_THAT(message, Catch::Contains("permute") && Catch::Contains(std::to_string(places + 77'777)));
+  }
 }
 
 TEST_CASE("sort_with says that what it is given orders nothing") {

@@ -319,6 +319,7 @@ Ref RandomArrays::grouped(Scope& scope) {
   const Ref places = ir::reshape(ir::tuple({scalars_.size(a)}), ir::map(ir::lambda({x}, {place}), {numbers}));
   const Ref bins = ir::tuple({ir::int64(7 + dice_.below(3))});
   if (dice_.chance(30)) return ir::last_at(bins, places, true);
+  if (dice_.chance(40)) return joined_at(scope, bins, places, a);
   const Ref both = ir::group(bins, places, true);
   const Ref counts = ir::project_array(both, 0);
   if (dice_.chance(50)) return counts;
@@ -327,6 +328,17 @@ Ref RandomArrays::grouped(Scope& scope) {
   return ir::map(
       scalars_.function({{}, {}, 0}, {{ScalarType::int64}, {ScalarType::int64}}, {ScalarType::int64}, 2),
       made.arrays);
+}
+
+Ref RandomArrays::joined_at(Scope& scope, const Ref& bins, const Ref& places, const Ref& a) {
+  const ScalarType type = dice_.scalar_type(false);
+  const Ref values = ir::map(scalars_.function({{}, scope.arrays, 0}, {a->type().scalars}, {type}, 2), {a});
+  std::vector<Primitive> joins;
+  for (int p = 0; p < ir::primitive_count; ++p)
+    if (const auto join = static_cast<Primitive>(p); ir::joins_in_any_order(join, type))
+      joins.push_back(join);
+  return ir::accumulate(dice_.pick(joins), bins, places, ir::reshape(ir::tuple({scalars_.size(a)}), values),
+                        true);
 }
 
 Ref RandomArrays::repeated(Scope& scope) {

@@ -54,8 +54,9 @@ class RandomArrays {
   ir::Ref part(Scope& scope);
   /// The elements of which something holds.
   ir::Ref selected(Scope& scope);
-  /// How many elements go to each of some places, or which.
+  /// How many elements go to each of some places, or which, or what they make together.
   ir::Ref grouped(Scope& scope);
+  ir::Ref joined_at(Scope& scope, const ir::Ref& bins, const ir::Ref& places, const ir::Ref& a);
   /// Numbers as often as values say, or all but the first elements of an array as a vector.
   ir::Ref repeated(Scope& scope);
   /// What a step makes of a scalar of the state, from it and what is in the scope.

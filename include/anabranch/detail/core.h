@@ -107,6 +107,11 @@ ANABRANCH_API Handle select(const Handle& shape, const Handle& mask, const Handl
 ANABRANCH_API Handles group(const Handle& shape, const Handle& places, bool drops, Place at, Symbol label);
 /// The last element that goes to each place, or -1.
 ANABRANCH_API Handle last_at(const Handle& shape, const Handle& places, bool drops, Place at, Symbol label);
+/// The elements that go to each place, joined by a primitive.
+ANABRANCH_API Handle accumulate(Primitive join, const Handle& shape, const Handle& places,
+                                const Handle& array, bool drops, Place at, Symbol label);
+/// The primitive that an operator on scalars is, where it joins them in any order to the same bits.
+ANABRANCH_API std::optional<Primitive> primitive_in_any_order(const Handle& function);
 /// Number i counts[i] times; `shape` is the sum of these.
 ANABRANCH_API Handle repeat(const Handle& shape, const Handle& counts, Place at, Symbol label);
 ANABRANCH_API Handle consume(const Handle& terminal, Place at);

@@ -39,7 +39,7 @@ class Rows : public RowCode {
     Registers out;
     for (std::size_t c = 0; c < components(); ++c) {
       llvm::Value* one =
-          e.constant(types_[c], kernel::identity_of(kernel::operator_of(kernel_, c), types_[c]));
+          e.constant(types_[c], ir::neutral_element(kernel::operator_of(kernel_, c), types_[c]));
       out.push_back(width == 1 ? one : b.CreateVectorSplat(static_cast<unsigned>(width), one));
     }
     return out;

@@ -13,6 +13,18 @@ T* component(const DevicePlacedArray& array, std::size_t number = 0) {
   return number < array.components.size() ? device_pointer<T>(array.components[number]) : nullptr;
 }
 
+device::Join join_of(ir::Primitive primitive) {
+  using ir::Primitive;
+  if (primitive == Primitive::add) return device::Join::add;
+  if (primitive == Primitive::multiply) return device::Join::multiply;
+  if (primitive == Primitive::minimum) return device::Join::minimum;
+  if (primitive == Primitive::maximum) return device::Join::maximum;
+  if (primitive == Primitive::bit_and) return device::Join::bit_and;
+  if (primitive == Primitive::bit_or) return device::Join::bit_or;
+  if (primitive == Primitive::bit_xor) return device::Join::bit_xor;
+  throw InternalError(fmt::format("a GPU does not accumulate by {}", ir::info(primitive).name));
+}
+
 }  // namespace
 
 std::string why_not_on_device(const plan::RearrangeStep& step, std::int64_t elements, std::int64_t parts) {
@@ -40,8 +52,8 @@ DeviceRearrangement device_rearrangement(const plan::RearrangeStep& step,
     return out.columns.data();
   };
   const auto count = static_cast<std::int32_t>(types.size());
-  const auto places = [&] {
-    return device::Places{device::element_of(types[0]), component<const void>(last), last.parts,
+  const auto places = [&](ScalarType type) {
+    return device::Places{device::element_of(type), component<const void>(inputs[0]), inputs[0].parts,
                           first_result.parts, node.payload().drops};
   };
   const auto numbers = [](const DevicePlacedArray& array) { return component<std::int64_t>(array); };
@@ -56,10 +68,19 @@ DeviceRearrangement device_rearrangement(const plan::RearrangeStep& step,
                          first_result.parts, failure};
       return out;
     case Op::group:
-      out.operation = device::Group{places(), numbers(first_result), numbers(outputs[1]), failure};
+      out.operation = device::Group{places(types[0]), numbers(first_result), numbers(outputs[1]), failure};
       return out;
     case Op::last_at:
-      out.operation = device::LastAt{places(), numbers(first_result), failure};
+      out.operation = device::LastAt{places(types[0]), numbers(first_result), failure};
+      return out;
+    case Op::accumulate:
+      out.operation = device::Accumulate{places(ScalarType::int64),
+                                         join_of(node.payload().primitive),
+                                         ir::neutral_element(node.payload().primitive, types[0]),
+                                         device::element_of(types[0]),
+                                         component<const void>(last),
+                                         component<void>(first_result),
+                                         failure};
       return out;
     case Op::repeat:
       out.operation = device::Repeat{device::element_of(types[0]), component<const void>(last), last.parts,

@@ -275,7 +275,8 @@ class Estimator {
   static double additions_of(const ir::Node& rearranged) {
     constexpr double sorting = 200, sending = 50, choosing = 10;
     if (rearranged.op() == ir::Op::sort || rearranged.op() == ir::Op::group) return sorting;
-    return rearranged.op() == ir::Op::last_at ? sending : choosing;
+    const bool sends = rearranged.op() == ir::Op::last_at || rearranged.op() == ir::Op::accumulate;
+    return sends ? sending : choosing;
   }
 
   void add(const plan::Group& group, const plan::KernelStep& step, const Extent& extent) {

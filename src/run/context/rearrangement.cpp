@@ -91,8 +91,9 @@ void run_rearrangement(RunContext& context, const plan::RearrangeStep& step,
   const ir::Scalars types = types_of_rearranged(step);
   const std::vector<const void*> data(last.components.begin(), last.components.end());
   const rearrange::Components array{types, data};
-  const rearrange::Places places{types[0], last.components[0], last.parts, outputs[0].parts,
-                                 node.payload().drops};
+  // Of group and last_at the only array; of accumulate the first, of int64.
+  const rearrange::Places places{node.op() == ir::Op::accumulate ? ScalarType::int64 : types[0],
+                                 at(inputs[0]), inputs[0].parts, outputs[0].parts, node.payload().drops};
   const auto run = [&]() -> rearrange::MayFail {
     using ir::Op;
     switch (node.op().as<ir::ArrayOp>()) {
@@ -110,6 +111,9 @@ void run_rearrangement(RunContext& context, const plan::RearrangeStep& step,
         return rearrange::group(places, numbers(outputs[0]), numbers(outputs[1]), resources);
       case Op::last_at:
         return rearrange::last_at(places, numbers(outputs[0]), resources);
+      case Op::accumulate:
+        return rearrange::accumulate(places, {node.payload().primitive, types[0], at(last), last.parts},
+                                     outputs[0].components[0], resources);
       case Op::repeat:
         return rearrange::repeat(types[0], at(last), last.parts, numbers(outputs[0]), outputs[0].parts,
                                  resources, node.label());

@@ -12,6 +12,7 @@
 #include <anabranch/element.h>
 
 #include "device/primitives.h"
+#include "ir/primitive.h"
 
 namespace anabranch::test {
 
@@ -19,7 +20,7 @@ namespace anabranch::test {
 /// computed.
 class RandomCall {
  public:
-  enum class What : std::uint8_t { sort, select, group, last_at, repeat };
+  enum class What : std::uint8_t { sort, select, group, last_at, accumulate, repeat };
   using Piece = std::size_t;
   static constexpr Piece none = SIZE_MAX;
 
@@ -40,6 +41,7 @@ class RandomCall {
   Lengths parts, to_parts;
   Piece mask = none, positions = none, counts = none, order = none, numbers = none, failure = none;
   bool drops = false;
+  device::Join join{};
 
   RandomCall(What operation, std::mt19937_64& random, std::int64_t most_elements)
       : what(operation), random_(random) {
@@ -61,19 +63,42 @@ class RandomCall {
         for (const ScalarType type : types) to.push_back(room(type, to_parts.sum()));
         break;
       case What::group:
-        make_places();
+        make_places(any_integer());
         if (any(0, 3) != 0) counts = room(ScalarType::int64, to_parts.sum());
         if (any(0, 3) != 0) order = room(ScalarType::int64, parts.sum());
         break;
       case What::last_at:
-        make_places();
+        make_places(any_integer());
         numbers = room(ScalarType::int64, to_parts.sum());
         break;
+      case What::accumulate: {
+        make_places(ScalarType::int64);
+        const ScalarType type = any(0, 5) == 0 ? ScalarType::boolean : any_integer();
+        component(type);
+        to = {none, room(type, to_parts.sum())};
+        join = static_cast<device::Join>(type == ScalarType::boolean ? any(4, 6) : any(0, 6));
+        break;
+      }
       case What::repeat:
         make_counts();
         numbers = room(ScalarType::int64, to_parts.sum());
         break;
     }
+  }
+
+  /// The language's name of `join`.
+  ir::Primitive primitive() const {
+    using enum ir::Primitive;
+    constexpr ir::Primitive all[] = {add, multiply, minimum, maximum, bit_and, bit_or, bit_xor};
+    return all[static_cast<std::size_t>(join)];
+  }
+
+  std::uint64_t neutral() const {
+    using Identities = anabranch::detail::ScalarIdentities;
+    constexpr std::uint64_t Identities::* all[] = {
+        &Identities::add,     &Identities::multiply, &Identities::minimum, &Identities::maximum,
+        &Identities::bit_and, &Identities::bit_or,   &Identities::bit_xor};
+    return anabranch::detail::scalar_info(types[1]).identities.*all[static_cast<std::size_t>(join)];
   }
 
   /// `at`: where a piece lies. Refers to this object.
@@ -106,6 +131,9 @@ class RandomCall {
         return device::Group{places(), longs(counts), longs(order), told};
       case What::last_at:
         return device::LastAt{places(), longs(numbers), told};
+      case What::accumulate:
+        return device::Accumulate{places(),         join,           neutral(), device::element_of(types[1]),
+                                  pointer(from[1]), pointer(to[1]), told};
       case What::repeat:
         break;
     }
@@ -212,8 +240,7 @@ class RandomCall {
     store(to_parts);
   }
 
-  void make_places() {
-    const ScalarType type = any_integer();
+  void make_places(ScalarType type) {
     types = {type};
     drops = any(0, 1) == 0;
     const bool equal = any(0, 1) == 0, fails = any(0, 3) == 0;

@@ -164,6 +164,12 @@ void touch(Touched& t, const device::LastAt& what) {
   t.needed(what.last, what.places.to.elements * 8);
   t.needed(what.failure, sizeof *what.failure);
 }
+void touch(Touched& t, const device::Accumulate& what) {
+  t.places(what.places);
+  t.range(what.elements, what.places.elements.elements * what.element.bytes);
+  t.range(what.joined, what.places.to.elements * what.element.bytes);
+  t.needed(what.failure, sizeof *what.failure);
+}
 void touch(Touched& t, const device::Repeat& what) {
   t.parts(what.parts);
   t.parts(what.to);
@@ -196,6 +202,7 @@ constexpr const char* name_of(const device::Sort&) { return "sort"; }
 constexpr const char* name_of(const device::Select&) { return "select"; }
 constexpr const char* name_of(const device::Group&) { return "group"; }
 constexpr const char* name_of(const device::LastAt&) { return "last_at"; }
+constexpr const char* name_of(const device::Accumulate&) { return "accumulate"; }
 constexpr const char* name_of(const device::Repeat&) { return "repeat"; }
 constexpr const char* name_of(const device::ItemOffsets&) { return "item_offsets"; }
 
@@ -231,6 +238,7 @@ device::Table fake_primitives() {
   t.select = primitive<&device::Table::select, device::Select>;
   t.group = primitive<&device::Table::group, device::Group>;
   t.last_at = primitive<&device::Table::last_at, device::LastAt>;
+  t.accumulate = primitive<&device::Table::accumulate, device::Accumulate>;
   t.repeat = primitive<&device::Table::repeat, device::Repeat>;
   t.item_offsets = primitive<&device::Table::item_offsets, device::ItemOffsets>;
   return t;
