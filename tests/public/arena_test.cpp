@@ -8,8 +8,7 @@
 #include "agree.h"
 #include "support/host_arrays.h"
 
-// Runs inside of the user's own oneTBB arenas. ThreadSanitizer leaves these out: oneTBB is not built with it.
-#if !defined(__SANITIZE_THREAD__)
+// Runs inside of the user's own oneTBB arenas.
 namespace anabranch::testing {
 namespace {
 
@@ -122,4 +121,3 @@ TEST_CASE("an error and a request to stop come out of a oneTBB arena", "[once]")
 
 }  // namespace
 }  // namespace anabranch::testing
-#endif
