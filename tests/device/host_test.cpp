@@ -223,64 +223,74 @@ TEST_CASE("negative extents, and more elements than there can be, are told by th
   CHECK(total({{std::int64_t{1} << 28}, {std::int64_t{1} << 28}}) == std::int64_t{1} << 56);
 }
 
+namespace {
+
+/// One thread, which is stopped when it looks for the `most`-th time and once more.
+struct Stopping {
+  struct Stopped {};
+  int looks = 0, most = INT_MAX;
+  rearrange::Resources resources;
+
+  Stopping() {
+    resources.check_stop = [this] {
+      if (++looks > most) throw Stopped();
+    };
+    resources.parallel_for = [](std::int64_t count, const std::function<void(std::int64_t)>& f) {
+      for (std::int64_t i = 0; i < count; ++i) f(i);
+    };
+    resources.take_memory = [](std::int64_t bytes) {
+      return std::shared_ptr<void>(std::malloc(static_cast<std::size_t>(bytes)), std::free);
+    };
+  }
+  Stopping(const Stopping&) = delete;
+  Stopping& operator=(const Stopping&) = delete;
+
+  /// Work that is stopped when it has looked so often looks no more.
+  template <class F>
+  void check_stops_after(int times, F&& work) {
+    most = times;
+    looks = 0;
+    CHECK_THROWS_AS(work(), Stopped);
+    CHECK(looks == most + 1);
+  }
+};
+
+}  // namespace
+
 TEST_CASE("a long block is sorted in stretches between which a request to stop is looked at") {
   constexpr std::int64_t n = 3 << 20;
   std::mt19937 random(1);
   std::vector<std::int32_t> from(n), to(n);
   for (std::int32_t& x : from) x = static_cast<std::int32_t>(random());
-  struct Stopped {};
-  int looks = 0, most = INT_MAX;
-  rearrange::Resources resources;
-  resources.check_stop = [&] {
-    if (++looks > most) throw Stopped();
-  };
-  resources.parallel_for = [](std::int64_t count, const std::function<void(std::int64_t)>& f) {
-    for (std::int64_t i = 0; i < count; ++i) f(i);
-  };
-  resources.take_memory = [](std::int64_t bytes) {
-    return std::shared_ptr<void>(std::malloc(static_cast<std::size_t>(bytes)), std::free);
-  };
+  Stopping stopping;
   const ScalarType type = ScalarType::int32;
   const void* const data = from.data();
   void* const sorted[] = {to.data()};
   const auto sort = [&] {
-    rearrange::sort({{&type, 1}, {&data, 1}}, {1, n, nullptr}, sorted, nullptr, resources);
+    rearrange::sort({{&type, 1}, {&data, 1}}, {1, n, nullptr}, sorted, nullptr, stopping.resources);
   };
   sort();
   CHECK(std::is_sorted(to.begin(), to.end()));
   // Counting and four passes, each in three stretches.
-  CHECK(looks >= 15);
-  most = looks / 2;
-  looks = 0;
-  CHECK_THROWS_AS(sort(), Stopped);
-  CHECK(looks == most + 1);
+  CHECK(stopping.looks >= 15);
+  stopping.check_stops_after(stopping.looks / 2, sort);
 }
 
 TEST_CASE("elements go to their places in stretches between which a request to stop is looked at") {
   constexpr std::int64_t n = 3 << 20;
   std::vector<std::int64_t> places(n), counts(n);
   for (std::int64_t i = 0; i < n; ++i) places[static_cast<std::size_t>(i)] = i * 7919 % n;
-  struct Stopped {};
-  int looks = 0, most = INT_MAX;
-  rearrange::Resources resources;
-  resources.check_stop = [&] {
-    if (++looks > most) throw Stopped();
-  };
-  resources.parallel_for = [](std::int64_t count, const std::function<void(std::int64_t)>& f) {
-    for (std::int64_t i = 0; i < count; ++i) f(i);
-  };
+  Stopping stopping;
   const rearrange::Parts all{1, n, nullptr};
   const auto count = [&] {
     return rearrange::group({ScalarType::int64, places.data(), all, all, false}, counts.data(), nullptr,
-                            resources);
+                            stopping.resources);
   };
   CHECK_FALSE(count());
   CHECK(counts == std::vector<std::int64_t>(n, 1));
-  CHECK(looks >= 6);  // all places are filled, then the elements are counted, each in three stretches
-  most = looks - 1;
-  looks = 0;
-  CHECK_THROWS_AS(count(), Stopped);
-  CHECK(looks == most + 1);
+  CHECK(stopping.looks >=
+        6);  // all places are filled, then the elements are counted, each in three stretches
+  stopping.check_stops_after(stopping.looks - 1, count);
 }
 
 TEST_CASE("what is not compiled, and misuse, is said") {

@@ -310,6 +310,20 @@ TEST_CASE("permute joins in the order of the source, the default last") {
     }
 }
 
+/// What a program without arguments gives, by any number of threads.
+template <class P, class T>
+void check_by_threads(const P& program, const std::vector<T>& expected) {
+  const std::int64_t n = std::ssize(expected);
+  for (const int threads : {1, 2, 3, 9}) {
+    INFO(threads);
+    const auto result = program.run({.threads = threads});
+    REQUIRE(result.size() == n);
+    std::int64_t right = 0;
+    while (right < n && result[right] == expected[static_cast<std::size_t>(right)]) ++right;
+    REQUIRE(right == n);
+  }
+}
+
 /// permute by `f` of numbers that values and positions tell, some of which go nowhere, and what a loop by `join` makes of
 /// each row. It is one pass.
 template <class T, class F, class Join>
@@ -395,13 +409,7 @@ TEST_CASE("of many elements each place has what goes there, by any number of thr
     const auto program = compile(permute(
         f, fill(places, old), [=](auto ix) { return optional_if(numbers[ix] >= 0, index_of(numbers[ix])); },
         use(values)));
-    for (const int threads : {1, 2, 3, 9}) {
-      INFO(threads);
-      const auto result = program.run({.threads = threads});
-      std::int64_t right = 0;
-      while (right < places && result[right] == expected[static_cast<std::size_t>(right)]) ++right;
-      REQUIRE(right == places);
-    }
+    check_by_threads(program, expected);
   };
   check(plus, std::plus<>{}, std::int64_t{5});
   check(plus, std::plus<>{}, std::uint8_t{5});
@@ -443,13 +451,7 @@ TEST_CASE("of many elements the last one to each place stays, by any number of t
   std::vector<std::int64_t> expected(static_cast<std::size_t>(places), -5);
   for (std::int64_t i = 0; i < n; ++i) expected[static_cast<std::size_t>(to[i])] = i;
   const auto program = compile(scatter(use(to), fill(places, std::int64_t{-5}), iota(n)));
-  for (const int threads : {1, 2, 3, 9}) {
-    INFO(threads);
-    const auto result = program.run({.threads = threads});
-    std::int64_t right = 0;
-    while (right < places && result[right] == expected[static_cast<std::size_t>(right)]) ++right;
-    REQUIRE(right == places);
-  }
+  check_by_threads(program, expected);
 }
 
 TEST_CASE("permute between ranks") {
