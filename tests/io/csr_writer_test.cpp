@@ -88,6 +88,9 @@ TEST_CASE("CsrWriter: what does not fit is refused") {
   CHECK_THROWS_AS((writer.append<std::int32_t, double>(L{-1, 2}, C{3}, V{1})), RunError);
   CHECK_THROWS_AS((writer.append<std::int32_t, double>(L{1}, C{10}, V{1})), RunError);
   CHECK_THROWS_AS((writer.append<std::int32_t, double>(L{1}, C{-1}, V{1})), RunError);
+  writer.append<std::int32_t, double>(L{1, 0}, C{9}, V{1});
+  CHECK_THROWS_WITH((writer.append<std::int32_t, double>(L{0, 2, 0, 1}, C{0, 1, 10}, V{1, 2, 3})),
+                    Catch::Contains("m.npz: row 5: column 10 is outside [0, 10)"));
   CHECK_THROWS_AS((writer.append<std::int32_t, float>(L{1}, C{1}, std::vector<float>{1})), RunError);
   CHECK_THROWS_AS(io::CsrWriter(dir / "m.txt", 10, ScalarType::int32, ScalarType::float64), IoError);
   CHECK_THROWS_AS(io::CsrWriter(dir / "m.npz", 10, ScalarType::float32, ScalarType::float64), RunError);

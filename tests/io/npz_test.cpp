@@ -5,6 +5,8 @@
 
 #include <anabranch/io.h>
 
+#include "io/sparse/entry_sorter.h"
+#include "io/sparse/sorted_rows.h"
 #include "matrix_files.h"
 
 using namespace anabranch;
@@ -164,6 +166,47 @@ TEST_CASE("npz: other types are refused unless conversion is asked for") {
   write_file(dir / "m.npz", npz(wide));
   CHECK_THROWS_WITH((io::open_csr<std::int32_t, double>(dir / "m.npz", {.convert = true})),
                     Catch::Contains("int32"));
+}
+
+TEST_CASE("npz: integer values are read as they are, or as floating-point numbers") {
+  const TemporaryDirectory dir;
+  Csr<std::int32_t, std::int64_t> m;
+  m.cols = 5;
+  m.indptr = {0, 2};
+  m.indices = {1, 3};
+  m.values = {7, 4'294'967'297};
+  write_file(dir / "m.npz", npz(members(m)));
+  CHECK((drain<std::int32_t, std::int64_t>(*io::open_csr<std::int32_t, std::int64_t>(dir / "m.npz").erased(),
+                                           5) == m));
+  const auto read = drain<std::int64_t, double>(
+      *io::open_csr<std::int64_t, double>(dir / "m.npz", {.convert = true}).erased(), 5);
+  CHECK(read.values == std::vector<double>{7, 4'294'967'297});
+  CHECK_THROWS_WITH((io::open_csr<std::int32_t, std::int32_t>(dir / "m.npz", {.convert = true})),
+                    Catch::Contains("(int32, int64) cannot be converted to (int32, int32)"));
+}
+
+TEST_CASE("sorted rows: columns of the other type") {
+  const TemporaryDirectory dir;
+  const std::string folder = dir / "";
+  const auto columns_as = [&]<class Column, class Index>(Column, Index) {
+    io::detail::SortedRows rows(&folder, "m", {ScalarType::int32, anabranch::detail::scalar_type<Column>, {}},
+                                2, 600);
+    std::vector<io::detail::Entry<Index>> entries;
+    for (int i = 0; i < 600; ++i) entries.push_back({i / 300, 3 * i, 0.5});
+    rows.append(std::span<const io::detail::Entry<Index>>(entries));
+    rows.finish();
+    const auto source = rows.source(1 << 20);
+    SourceChunk chunk;
+    REQUIRE(source->next({}, chunk));
+    CHECK(chunk.items == 2);
+    REQUIRE(chunk.work == 600);
+    const auto* columns = static_cast<const Column*>(chunk.arrays[0].data[0].get());
+    for (int i = 0; i < 600; ++i) CHECK(columns[i] == 3 * i);
+  };
+  columns_as(std::int32_t{}, std::int32_t{});
+  columns_as(std::int32_t{}, std::int64_t{});
+  columns_as(std::int64_t{}, std::int32_t{});
+  columns_as(std::int64_t{}, std::int64_t{});
 }
 
 TEST_CASE("npz: a row that does not fit into memory is refused before it is read") {

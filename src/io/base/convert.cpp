@@ -21,12 +21,14 @@ constexpr bool is_index = std::same_as<T, std::int32_t> || std::same_as<T, std::
 
 }  // namespace
 
+bool value_convertible(ScalarType from, ScalarType to) {
+  return from == to ||
+         with_scalar(to, []<class To>(std::type_identity<To>) -> bool { return FloatValue<To>; });
+}
+
 bool convertible(ScalarType from, ScalarType to) {
-  return from == to || with_scalar(to, [&]<class To>(std::type_identity<To>) {
-           return FloatValue<To> ||
-                  (is_index<To> &&
-                   with_scalar(from, []<class From>(std::type_identity<From>) { return is_index<From>; }));
-         });
+  const auto index = [](ScalarType type) { return type == ScalarType::int32 || type == ScalarType::int64; };
+  return value_convertible(from, to) || (index(from) && index(to));
 }
 
 void convert(ScalarType from, const void* in, ScalarType to, void* out, std::int64_t count) {

@@ -7,8 +7,10 @@
 /// Conversion between element types while reading.
 namespace anabranch::io::detail {
 
-/// Whether values of type `from` may be converted to `to` when a user asks for it: to float and double from
-/// any type, and between the integer types where the caller has checked the range.
+/// Whether values of type `from` may be read as `to` when a user asks for conversion: to floating types from any type. No
+/// number becomes another one but by rounding.
+bool value_convertible(ScalarType from, ScalarType to);
+/// Those, and int32 and int64 from each other, where the caller looks whether they fit.
 bool convertible(ScalarType from, ScalarType to);
 
 /// Converts `count` elements. The buffers do not overlap.

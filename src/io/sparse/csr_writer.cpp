@@ -170,10 +170,16 @@ class MarketSink final : public CsrSink {
   std::string banner_;
 };
 
+/// `lengths`: of the rows that these columns are of.
 template <class I>
-void check_columns(const I* columns, std::int64_t n, std::int64_t cols) {
-  if (const auto at = first_outside(columns, n, cols); at != n)
-    throw RunError(fmt::format("CsrWriter: column {} is outside [0, {})", columns[at], cols));
+void check_columns(const CsrSink& sink, std::span<const std::int64_t> lengths, const I* columns,
+                   std::int64_t n) {
+  const std::int64_t at = first_outside(columns, n, sink.cols);
+  if (at == n) return;
+  std::int64_t row = sink.rows;
+  for (std::int64_t end = 0; (end += lengths[static_cast<std::size_t>(row - sink.rows)]) <= at;) ++row;
+  throw RunError(
+      fmt::format("{}: row {}: column {} is outside [0, {})", sink.file.path(), row, columns[at], sink.cols));
 }
 
 }  // namespace
@@ -207,21 +213,22 @@ void CsrWriter::append(std::span<const std::int64_t> lengths, detail::ConstArray
   sink.file.check_open();
   if (sink.is_complete) throw RunError(sink.file.path() + ": the file is complete: it was finished before");
   if (indices.type != sink.index || values.type != sink.value)
-    throw RunError(fmt::format("CsrWriter: ({}, {}) for a file of ({}, {})", anabranch::name_of(indices.type),
-                               anabranch::name_of(values.type), anabranch::name_of(sink.index),
-                               anabranch::name_of(sink.value)));
+    throw RunError(fmt::format("{}: ({}, {}) for a file of ({}, {})", sink.file.path(),
+                               anabranch::name_of(indices.type), anabranch::name_of(values.type),
+                               anabranch::name_of(sink.index), anabranch::name_of(sink.value)));
   std::int64_t total = 0;
   bool bad = false;
   for (std::int64_t length : lengths) bad |= length < 0 || __builtin_add_overflow(total, length, &total);
   if (bad || total != indices.count || total != values.count)
-    throw RunError(fmt::format("CsrWriter: rows of {} entries in all, {} indices, {} values", total,
-                               indices.count, values.count));
+    throw RunError(fmt::format("{}: rows of {} entries in all, {} indices, {} values", sink.file.path(),
+                               total, indices.count, values.count));
   if (sink.index == ScalarType::int32 && total > INT32_MAX - sink.nnz)
-    throw RunError(fmt::format("CsrWriter: more than {} entries: int32 is too narrow, use int64", INT32_MAX));
+    throw RunError(
+        fmt::format("{}: more than {} entries: int32 is too narrow, use int64", sink.file.path(), INT32_MAX));
   if (indices.type == ScalarType::int32)
-    detail::check_columns(static_cast<const std::int32_t*>(indices.data), total, sink.cols);
+    detail::check_columns(sink, lengths, static_cast<const std::int32_t*>(indices.data), total);
   else
-    detail::check_columns(static_cast<const std::int64_t*>(indices.data), total, sink.cols);
+    detail::check_columns(sink, lengths, static_cast<const std::int64_t*>(indices.data), total);
   sink.file.guarded([&] { sink.append(lengths, indices.data, values.data, total); });
 }
 

@@ -61,7 +61,7 @@ void check_types(const std::string& name, const CsrHeader& header, ScalarType in
         fmt::format("{}: the file holds {}, but {} was asked for; open it with its own types, or with "
                     "OpenOptions::convert",
                     name, types(header.index, header.value), types(index, value)));
-  if (!detail::convertible(header.index, index) || !detail::convertible(header.value, value))
+  if (!detail::convertible(header.index, index) || !detail::value_convertible(header.value, value))
     throw DataError(fmt::format("{}: {} cannot be converted to {}", name, types(header.index, header.value),
                                 types(index, value)));
   check_columns_fit(name, index, header.cols);

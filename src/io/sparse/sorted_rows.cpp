@@ -80,9 +80,11 @@ void SortedRows::end_rows_before(std::int64_t row, std::int64_t entries) {
 template <class E>
 void SortedRows::append(std::span<const E> entries) {
   constexpr std::size_t block = 256;
-  std::array<typename E::Index, block> columns;
-  std::array<std::int64_t, block> wide_columns;
-  const bool widened = columns_.type() == ScalarType::int64 && sizeof(typename E::Index) == 4;
+  using Index = typename E::Index;
+  using Other = std::conditional_t<std::same_as<Index, std::int32_t>, std::int64_t, std::int32_t>;
+  std::array<Index, block> columns;
+  std::array<Other, block> others;  // the same numbers in the other type: where they are of 32 bits, all fit
+  const bool as_others = size_of(columns_.type()) == sizeof(Other);
   while (!entries.empty()) {
     const auto part = entries.first(std::min(block, entries.size()));
     const std::int64_t before = this->entries();
@@ -99,9 +101,10 @@ void SortedRows::append(std::span<const E> entries) {
           std::memcpy(values.data() + i * width, &part[i].value, width);
         values_->append(values.data(), count);
       }
-    if (widened) {
-      std::copy_n(columns.begin(), part.size(), wide_columns.begin());
-      columns_.append(wide_columns.data(), count);
+    if (as_others) {
+      std::transform(columns.begin(), columns.begin() + count, others.begin(),
+                     [](Index column) { return static_cast<Other>(column); });
+      columns_.append(others.data(), count);
     } else {
       columns_.append(columns.data(), count);
     }
