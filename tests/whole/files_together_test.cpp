@@ -23,19 +23,28 @@
 namespace anabranch::testing {
 namespace {
 
+/// How a file system keeps what is there before a file takes its place.
+enum class Keeps { by_exchange, by_link, nothing, no_space_for_links };
+
 /// While it lives, the k-th time that a file gets its name (0: the first) fails, or that a folder is brought to the disk
-/// after that. Every file system has hard links, or none has.
+/// after that.
 class Failing {
  public:
-  Failing(int name, int folder, bool can_link) {
+  Failing(int name, int folder, Keeps file_system) {
     names = name;
     folders = folder;
-    links = can_link;
+    keeps = file_system;
     auto& calls = io::detail::system_calls();
     calls.rename = [](const char* from, const char* to) { return fail(names) ? -1 : ::rename(from, to); };
+    calls.exchange = [](const char* file, const char* other) {
+      errno = EINVAL;
+      return keeps != Keeps::by_exchange || fail(names)
+                 ? -1
+                 : ::renameat2(AT_FDCWD, file, AT_FDCWD, other, RENAME_EXCHANGE);
+    };
     calls.link = [](const char* file, const char* other_name) {
-      if (links || ::access(file, F_OK) != 0) return ::link(file, other_name);
-      errno = EPERM;
+      if (keeps == Keeps::by_link || ::access(file, F_OK) != 0) return ::link(file, other_name);
+      errno = keeps == Keeps::no_space_for_links ? ENOSPC : EPERM;
       return -1;
     };
     calls.fsync = [](int fd) {
@@ -56,7 +65,7 @@ class Failing {
   }
 
   inline static std::atomic<int> names = -1, folders = -1;
-  inline static bool links = true;
+  inline static Keeps keeps = Keeps::by_exchange;
   io::detail::SystemCalls original_ = io::detail::system_calls();
 };
 
@@ -87,6 +96,7 @@ std::map<std::string, std::string> contents(const TemporaryDirectory& dir) {
 }  // namespace
 
 TEST_CASE("the files of a run appear together, or what was there before stays") {
+  const Keeps keeps = GENERATE(Keeps::by_exchange, Keeps::by_link);
   for (const bool before : {false, true})
     for (int k = 0; k < 2 * files; ++k) {
       INFO("files before: " << before << ", failure " << k);
@@ -95,7 +105,7 @@ TEST_CASE("the files of a run appear together, or what was there before stays") 
         for (const char* name : names) write_file(dir / name, "what was there before");
       const auto was = contents(dir);
       {
-        const Failing failing(k < files ? k : -1, k < files ? -1 : k - files, true);
+        const Failing failing(k < files ? k : -1, k < files ? -1 : k - files, keeps);
         CHECK_THROWS_AS(run(four_files(dir)), IoError);
       }
       CHECK(contents(dir) == was);
@@ -114,7 +124,7 @@ TEST_CASE("the report and the timeline of a run appear with its files, or they t
     if (html_reports_available()) options.report = about / "report.html";
     const int last = files + 1 + (html_reports_available() ? 1 : 0);
     {
-      const Failing failing(k, -1, true);
+      const Failing failing(k, -1, Keeps::by_exchange);
       if (k < last)
         CHECK_THROWS_AS(run(four_files(dir), options), IoError);
       else
@@ -136,10 +146,23 @@ TEST_CASE("the report and the timeline of a run appear with its files, or they t
   }
 }
 
-TEST_CASE("where the file system has no hard links, the files of a run appear, and no other is left") {
+TEST_CASE("where what was there before cannot be kept, though the file system could, it stays in place") {
+  const TemporaryDirectory dir;
+  for (const char* name : names) write_file(dir / name, "what was there before");
+  const auto was = contents(dir);
+  {
+    const Failing failing(-1, -1, Keeps::no_space_for_links);
+    CHECK_THROWS_WITH(run(four_files(dir)), Catch::Contains("cannot keep what is there before"));
+  }
+  CHECK(contents(dir) == was);
+}
+
+TEST_CASE(
+    "where the file system neither exchanges names nor has hard links, the files of a run appear, and no "
+    "other is left") {
   const TemporaryDirectory dir, linked;
   for (int i = 0; i < 2; ++i) {
-    const Failing failing(-1, -1, false);
+    const Failing failing(-1, -1, Keeps::nothing);
     run(four_files(dir));
     CHECK(dir.files() == files);
   }
@@ -151,7 +174,7 @@ TEST_CASE("where the file system has no hard links, the files of a run appear, a
     const TemporaryDirectory none, some;
     for (const char* name : names) write_file(some / name, "what was there before");
     for (const TemporaryDirectory* in : {&none, &some}) {
-      const Failing failing(k < files ? k : -1, k < files ? -1 : k - files, false);
+      const Failing failing(k < files ? k : -1, k < files ? -1 : k - files, Keeps::nothing);
       CHECK_THROWS_AS(run(four_files(*in)), IoError);
     }
     CHECK(none.files() == 0);

@@ -87,6 +87,9 @@ SystemCalls& system_calls() {
       ::close,
       ::fsync,
       [](const char* from, const char* to) { return ::rename(from, to); },
+      [](const char* file, const char* other) {
+        return ::renameat2(AT_FDCWD, file, AT_FDCWD, other, RENAME_EXCHANGE);
+      },
       ::link,
       [](const char* descriptor, const char* name) {
         return ::linkat(AT_FDCWD, descriptor, AT_FDCWD, name, AT_SYMLINK_FOLLOW);
@@ -373,6 +376,10 @@ void AtomicFile::put_in_place() {
   if (system_calls().rename(temporary_.path.c_str(), place_.c_str()) != 0)
     throw_os(path_, "cannot put in place", errno);
   temporary_.path.clear();
+  is_in_place();
+}
+
+void AtomicFile::is_in_place() {
   in_place_ = committed_ = true;
   if (folder_) folder_->sync();
 }
@@ -384,6 +391,29 @@ void AtomicFile::commit() {
 
 void AtomicFile::commit_for_now() {
   complete();
+  if (exchange()) {
+    is_in_place();
+  } else {
+    keep_what_is_there();
+    put_in_place();
+  }
+}
+
+/// The file and what is in place get each other's names. False where nothing is there, or the file system cannot do it.
+bool AtomicFile::exchange() {
+  struct stat there{};
+  if (::lstat(place_.c_str(), &there) != 0 || !S_ISREG(there.st_mode)) return false;
+  if (system_calls().exchange(temporary_.path.c_str(), place_.c_str()) != 0) {
+    if (errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP || errno == ENOENT) return false;
+    throw_os(path_, "cannot put in place", errno);
+  }
+  before_ = Before::kept;
+  kept_.path = std::exchange(temporary_.path, {});
+  return true;
+}
+
+/// By a second name, where the file system has hard links and lets us make one.
+void AtomicFile::keep_what_is_there() {
   std::string other_name;
   int failed;
   do {
@@ -395,8 +425,9 @@ void AtomicFile::commit_for_now() {
     kept_.path = std::move(other_name);
   } else if (failed == ENOENT) {
     before_ = Before::nothing;
+  } else if (failed != EPERM && failed != EOPNOTSUPP && failed != ENOSYS) {
+    throw_os(path_, "cannot keep what is there before the new file is put in place", failed);
   }
-  put_in_place();
 }
 
 void AtomicFile::undo() noexcept {

@@ -146,8 +146,8 @@ class AtomicFile {
   void complete();
   /// Puts it in place, and completes it before unless that has been done.
   void commit();
-  /// The same, but what was there before stays beside it until this is destroyed, for `undo`. Where the file system has no
-  /// hard links it does not stay.
+  /// The same, but what was there before stays beside it until this is destroyed, for `undo`. Where the file system can
+  /// neither exchange names nor make hard links it does not stay.
   void commit_for_now();
   /// Takes back what `commit_for_now` did, be it that it threw. Nothing else is done, or said.
   void undo() noexcept;
@@ -156,6 +156,9 @@ class AtomicFile {
   enum class Before { nothing, kept, lost };
 
   void put_in_place();
+  void is_in_place();
+  bool exchange();
+  void keep_what_is_there();
 
   struct Temporary {
     std::string path;  ///< empty: there is none

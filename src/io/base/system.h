@@ -16,6 +16,7 @@ struct SystemCalls {
   int (*close)(int fd);
   int (*fsync)(int fd);
   int (*rename)(const char* from, const char* to);
+  int (*exchange)(const char* file, const char* other);  ///< their names, both of which there are
   int (*link)(const char* file, const char* other_name);
   /// A name for an open file that has none (O_TMPFILE), found at this path in /proc.
   int (*link_open)(const char* descriptor, const char* name);
