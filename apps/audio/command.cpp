@@ -90,7 +90,7 @@ SegmentLengths lengths_of_segments(const AudioRequest& r) {
 std::vector<Segment> segments_of(const AudioRequest& r, const AudioInput& input) {
   if (r.segments.empty()) return {};
   auto out = read_segments(r.segments, r.segment_unit, static_cast<double>(input.header.rate), input.samples,
-                           lengths_of_segments(r));
+                           lengths_of_segments(r), r.run.memory_bound());
   if (out.empty()) throw DataError(r.segments + ": there are no segments in it");
   return out;
 }

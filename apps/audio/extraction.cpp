@@ -41,7 +41,7 @@ struct Extraction::Programs {
                        Scalar<float>, Vector<std::int64_t>, Matrix<float>>;
   using Second = Program<Acc<Scalar<std::int64_t>>, Scalar<float>>;
 
-  Programs(const AudioRequest& of, std::vector<Segment> segments, const AudioInput& first)
+  Programs(const AudioRequest& of, std::span<const Segment> segments, const AudioInput& first)
       : request(of), tables(table_memory(of)) {
     for (const Feature feature : request.wanted)
       spools.push_back(std::make_unique<Spool>(name_of(feature), columns_of(feature, request)));
@@ -52,7 +52,7 @@ struct Extraction::Programs {
       source = signal = std::make_shared<SignalSource>(request.padding(), request.pad_mode, memory);
       signal->open(first.path);
     } else {
-      source = std::make_shared<SegmentSource>(first.path, std::move(segments), memory);
+      source = std::make_shared<SegmentSource>(first.path, segments, memory);
     }
     pass = std::make_unique<Pass>(
         compile<Scalar<std::int64_t>, Scalar<float>, Vector<std::int64_t>, Matrix<float>>(
@@ -141,8 +141,9 @@ struct Extraction::Programs {
   int runs = 0;  ///< over signals
 };
 
-Extraction::Extraction(const AudioRequest& request, std::vector<Segment> segments, const AudioInput& first)
-    : programs_(std::make_unique<Programs>(request, std::move(segments), first)) {}
+Extraction::Extraction(const AudioRequest& request, std::span<const Segment> segments,
+                       const AudioInput& first)
+    : programs_(std::make_unique<Programs>(request, segments, first)) {}
 Extraction::~Extraction() = default;
 
 std::string Extraction::explain() const {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,8 @@ namespace anabranch::apps {
 
 class Extraction {
  public:
-  /// Compiled for all files at once, or for the one whose segments these are.
-  Extraction(const AudioRequest& request, std::vector<Segment> segments, const AudioInput& first);
+  /// Compiled for all files at once, or for the one whose segments these are, which outlive it.
+  Extraction(const AudioRequest& request, std::span<const Segment> segments, const AudioInput& first);
   ~Extraction();
   Extraction(const Extraction&) = delete;
   Extraction& operator=(const Extraction&) = delete;

@@ -59,7 +59,7 @@ void each_line(const std::string& path, F&& f) {
 }  // namespace
 
 std::vector<Segment> read_segments(const std::string& path, SegmentUnit unit, double rate,
-                                   std::int64_t samples, const SegmentLengths& lengths) {
+                                   std::int64_t samples, const SegmentLengths& lengths, std::int64_t memory) {
   std::vector<Segment> out;
   each_line(path, [&](std::int64_t number, std::string_view line) {
     const std::size_t begin = line.find_first_not_of(separators);
@@ -81,13 +81,20 @@ std::vector<Segment> read_segments(const std::string& path, SegmentUnit unit, do
       refuse(fmt::format("{}; what is asked for takes {}", counted(segment.length, "sample"), lengths.text));
     if (!out.empty() && segment.begin < out.back().begin)
       refuse("it begins before the segment above does; segments are given in the order in which they begin");
+    // While they move to a larger place both are there.
+    const std::size_t places = out.capacity();
+    if (out.size() == places && static_cast<std::int64_t>(3 * places * sizeof(Segment)) > memory)
+      throw ResourceError(
+          fmt::format("{}: line {}: the segments up to here are {}, too many for the memory bound of {}",
+                      path, number, out.size(), counted(memory, "byte")));
     out.push_back(segment);
   });
+  out.shrink_to_fit();
   return out;
 }
 
-SegmentSource::SegmentSource(const std::string& path, std::vector<Segment> segments, std::int64_t memory)
-    : signal_(0, PadMode::constant, memory), segments_(std::move(segments)), memory_(memory) {
+SegmentSource::SegmentSource(const std::string& path, std::span<const Segment> segments, std::int64_t memory)
+    : signal_(0, PadMode::constant, memory), segments_(segments), memory_(memory) {
   signal_.open(path);
   info_ = signal_.info();
   info_.items = std::ssize(segments_);
@@ -116,7 +123,7 @@ void SegmentSource::rewind() {
 }
 
 std::int64_t SegmentSource::resident_bytes() const {
-  return signal_.resident_bytes() + static_cast<std::int64_t>(segments_.capacity() * sizeof(Segment)) +
+  return signal_.resident_bytes() + static_cast<std::int64_t>(segments_.size_bytes()) +
          4 * (most_held() + SignalSource::block);  // and the block that is read
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,15 +28,16 @@ struct SegmentLengths {
 /// A line for each segment: where it begins and how long it is, with a comma or white space between. Empty lines and those that
 /// begin with # are none; seconds are rounded to the nearest sample. Segments may overlap, each begins where the one before
 /// it does or behind, has a length that is allowed, and ends before the signal of `samples` samples does:
-/// else DataError.
+/// else DataError. ResourceError where they take more than `memory` bytes.
 std::vector<Segment> read_segments(const std::string& path, SegmentUnit unit, double rate,
-                                   std::int64_t samples, const SegmentLengths& lengths);
+                                   std::int64_t samples, const SegmentLengths& lengths, std::int64_t memory);
 
 /// The segments of a signal, one after the other. Of the signal no more is held than twice the longest of them, and a block.
 class SegmentSource final : public SourceBase {
  public:
-  /// `memory`: the bound, in bytes. ResourceError where the longest segment is more than can be held within it.
-  SegmentSource(const std::string& path, std::vector<Segment> segments, std::int64_t memory);
+  /// `segments` outlive it. `memory`: the bound, in bytes. ResourceError where the longest segment is more than can be held
+  /// within it.
+  SegmentSource(const std::string& path, std::span<const Segment> segments, std::int64_t memory);
 
   const SourceInfo& info() const override { return info_; }
   bool next(const Limit& limit, SourceChunk& chunk) override;
@@ -48,7 +50,7 @@ class SegmentSource final : public SourceBase {
   std::int64_t most_held() const;  ///< samples
 
   SignalSource signal_;
-  std::vector<Segment> segments_;
+  std::span<const Segment> segments_;
   std::int64_t longest_ = 0;
   std::int64_t memory_;
   SourceInfo info_;

@@ -51,6 +51,9 @@ class Joined final : public SourceBase {
     for (const auto& part : parts_) part->rewind();
     at_ = 0;
   }
+  void use_memory(const ChunkMemory& memory) override {
+    for (const auto& part : parts_) part->use_memory(memory);
+  }
   std::int64_t resident_bytes() const override {
     std::int64_t bytes = 0;
     for (const auto& part : parts_) bytes += part->resident_bytes();
@@ -68,7 +71,8 @@ std::shared_ptr<SourceBase> open_list(const std::string& file) {
   if (file == "-") return io::lines_of(STDIN_FILENO, {.name = "standard input"}).erased();
   std::error_code unknown;
   if (!std::filesystem::is_fifo(file, unknown)) return io::open_lines(file).erased();
-  const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  // It is not waited here for who writes: perhaps to the list before first.
+  const int descriptor = ::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (descriptor < 0) throw IoError(fmt::format("{}: {}", file, std::strerror(errno)));
   return io::lines_of(descriptor, {.close = true, .name = file}).erased();
 }

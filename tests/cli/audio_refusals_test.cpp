@@ -260,6 +260,20 @@ TEST_CASE("audio: a segment that does not fit into memory") {
   CHECK(with_memory("40M").status == 0);
 }
 
+TEST_CASE("audio: more segments than memory holds") {
+  const TemporaryDirectory dir;
+  io_test::write_file(dir / "a.wav", whole());
+  std::string lines;
+  for (int i = 0; i < 100'000; ++i) lines += "0 1\n";
+  io_test::write_file(dir / "s.txt", lines);
+  const Outcome o = command({"audio", dir / "a.wav", "--segments", dir / "s.txt", "--out", dir / "f.npz",
+                             "--features", "rms", "--memory", "1M"});
+  INFO(o.err);
+  CHECK(o.status == 5);
+  CHECK(o.err.find("s.txt: line 32769: the segments up to here are 32768, too many for the memory bound") !=
+        std::string::npos);
+}
+
 TEST_CASE("audio: segments that make no sense") {
   const TemporaryDirectory dir;
   io_test::write_file(dir / "a.wav", whole());

@@ -376,6 +376,23 @@ TEST_CASE("md5: words that arrive at a pipe, and what is found while it waits") 
   CHECK(io_test::read_file(dir / "out") == found_lines({suite_digests[2], suite_digests[1]}, {"abc", "a"}));
 }
 
+TEST_CASE("md5: pipes that are written one after the other") {
+  const TemporaryDirectory dir;
+  const std::string first = dir / "first", second = dir / "second";
+  REQUIRE((::mkfifo(first.c_str(), 0600) == 0 && ::mkfifo(second.c_str(), 0600) == 0));
+  io_test::write_file(dir / "digests", lines(suite_digests));
+  Process process({"md5", dir / "digests", first, second});
+  // More than a pipe holds.
+  std::string words;
+  for (int i = 0; i < 100'000; ++i) words += "word\n";
+  std::ofstream(first, std::ios::binary) << words << "abc\n";
+  std::ofstream(second, std::ios::binary) << words << "a\n";
+  const Outcome o = process.finish();
+  INFO(o.err);
+  CHECK(o.status == 0);
+  CHECK(o.out == found_lines({suite_digests[2], suite_digests[1]}, {"abc", "a"}));
+}
+
 TEST_CASE("md5: digests as md5sum writes them, rules with blanks between") {
   const TemporaryDirectory dir;
   io_test::write_file(dir / "list", "A\nABC\n");

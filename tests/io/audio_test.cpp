@@ -4,6 +4,9 @@
 
 #include <sndfile.h>
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -11,6 +14,8 @@
 #include <anabranch/io.h>
 
 #include "io/audio/audio_source.h"
+#include "io/base/checksum.h"
+#include "io/base/system.h"
 #include "items.h"
 #include "matrix_files.h"
 #include "mutations.h"
@@ -263,6 +268,45 @@ TEST_CASE("audio: Ogg pages that are damaged, missing or cut off") {
   CHECK_THAT(fault(whole.substr(0, pages[3] + 100)),
              Contains("the page at byte " + std::to_string(pages[3])) && Contains("cut off"));
   CHECK_THAT(fault(whole.substr(0, pages[3] + 10)), Contains("cut off"));
+}
+
+TEST_CASE("audio: many Ogg streams side by side are refused") {
+  std::string pages;
+  for (std::uint32_t stream = 0; stream < 1001; ++stream) {
+    std::string page = std::string("OggS") + '\0' + '\2' + std::string(8, '\0');
+    number(page, stream, 4);
+    page += std::string(9, '\0');
+    const auto sum =
+        io::detail::ogg_crc32(reinterpret_cast<const unsigned char*>(page.data()), std::ssize(page));
+    std::memcpy(page.data() + 22, &sum, 4);
+    pages += page;
+  }
+  CHECK_THAT(fault(pages), Contains("a.wav: damaged at byte 27000: more than 1000 streams side by side"));
+}
+
+TEST_CASE("audio: after a read that failed it begins at the first frame") {
+  const TemporaryDirectory dir;
+  const auto samples = sound(20'000, 1);
+  write_sound(dir / "x.wav", SF_FORMAT_WAV | SF_FORMAT_PCM_16, 1, samples);
+  const auto source = io::open_audio(dir / "x.wav", 20'000);
+  const ReadItems whole = items_of(*source.erased());
+  const auto original = io::detail::system_calls().pread;
+  static int reads = 0;
+  for (const int failing : {0, 1, 2}) {
+    INFO(failing);
+    source.erased()->rewind();
+    reads = failing;
+    io::detail::system_calls().pread = [](int fd, void* into, std::size_t bytes, off_t offset) -> ssize_t {
+      if (reads-- > 0) return ::pread(fd, into, bytes, offset);
+      errno = EIO;
+      return -1;
+    };
+    SourceChunk chunk;
+    CHECK_THROWS_AS(source.erased()->next({}, chunk), IoError);
+    io::detail::system_calls().pread = original;
+    source.erased()->rewind();
+    CHECK((items_of(*source.erased()) == whole));
+  }
 }
 
 TEST_CASE("audio: files of other formats that are cut off") {

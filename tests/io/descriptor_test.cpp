@@ -3,6 +3,7 @@
 #include "support/catch.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -456,6 +457,32 @@ TEST_CASE("descriptors: after an item that did not fit all items are given, as f
   CHECK_THROWS_AS(source.erased()->next(little, chunk), ItemTooBig);
   CHECK(items_of(*source.erased(), {1}) ==
         ReadItems{vector_item(records[0]), vector_item(records[1]), vector_item(records[2])});
+}
+
+TEST_CASE("descriptors: the end of a pipe that is written to is refused at once") {
+  const Ends ends;
+  CHECK_THROWS_WITH(io::lines_of(ends.in()), Contains("cannot read: Bad file descriptor"));
+}
+
+TEST_CASE("descriptors: a terminal ends where its other side is closed") {
+  const int master = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+  if (master < 0) {
+    WARN("there are no pseudo-terminals here");
+    return;
+  }
+  REQUIRE((::grantpt(master) == 0 && ::unlockpt(master) == 0));
+  char name[100];
+  REQUIRE(::ptsname_r(master, name, sizeof name) == 0);
+  const int other = ::open(name, O_RDWR | O_NOCTTY | O_CLOEXEC);
+  REQUIRE(other >= 0);
+  REQUIRE(::write(other, "first\nlast", 10) == 10);
+  const auto source = io::lines_of(master, {.close = true});
+  SourceChunk chunk;
+  REQUIRE(source.erased()->next({1}, chunk));
+  ::close(other);
+  REQUIRE(source.erased()->next({1}, chunk));
+  CHECK(chunk.work == 4);
+  CHECK(!source.erased()->next({1}, chunk));
 }
 
 TEST_CASE("descriptors: white space before a word takes no memory, and its lines are counted") {

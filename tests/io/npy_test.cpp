@@ -110,6 +110,25 @@ TEST_CASE("npy: arrays in Fortran order") {
   CHECK((io::read_npy<3, std::uint8_t>(path, {.memory = 2400 + 13'000}).size() == 2400));
 }
 
+TEST_CASE("npy: types as others than NumPy write them") {
+  const TemporaryDirectory dir;
+  const std::string path = dir / "a.npy";
+  for (const char* type : {"u1", "<u1", ">u1", "=u1", "|u1"}) {
+    write_file(path, npy(type, "(2,)", "\1\377"));
+    CHECK((io::read_npy<1, std::uint8_t>(path) == Vector<std::uint8_t>{1, 255}));
+  }
+  write_file(path, npy("<b1", "(2,)", std::string("\0\1", 2)));
+  CHECK((io::read_npy<1, bool>(path) == Vector<bool>{false, true}));
+  for (const char* type : {"f8", "=f8", "<f8"}) {
+    write_file(path, npy(type, "(1,)", raw(std::vector<double>{2.5})));
+    CHECK((io::read_npy<1, double>(path) == Vector<double>{2.5}));
+  }
+  for (const char* type : {"|f8", ">f8", "<f", "<", "", "<u11", "u"}) {
+    write_file(path, npy(type, "(1,)", raw(std::vector<double>{2.5})));
+    CHECK_THROWS_AS((io::read_npy<1, double>(path)), DataError);
+  }
+}
+
 TEST_CASE("npy: what does not fit is refused") {
   TemporaryDirectory dir;
   const std::string path = dir / "a.npy";

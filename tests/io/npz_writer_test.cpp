@@ -70,10 +70,31 @@ TEST_CASE("NpzWriter: arrays as numpy.savez has them") {
         bytes.substr(static_cast<std::size_t>(entries[i].offset), static_cast<std::size_t>(entries[i].size));
     CHECK(::crc32(0, reinterpret_cast<const unsigned char*>(member.data()),
                   static_cast<unsigned>(member.size())) == entries[i].crc);
-    CHECK_THAT(member.substr(0, 128), Contains("'shape': " + expected[i].shape));
-    CHECK(member.substr(128) == expected[i].data);
+    CHECK_THAT(member.substr(0, 192), Contains("'shape': " + expected[i].shape));
+    CHECK(member.substr(192) == expected[i].data);
     CHECK(((bytes[static_cast<std::size_t>(entries[i].header) + 7] & 8) != 0) == expected[i].utf8);
   }
+}
+
+TEST_CASE("NpzWriter: all dimensions that NumPy allows") {
+  const TemporaryDirectory dir;
+  const std::string path = dir / "a.npz";
+  // The longest text of a shape: no product of extents is beyond 63 bits.
+  Shape most(32, 1), none(32, 1);
+  std::fill_n(none.begin(), 17, 10);
+  none.back() = 0;
+  {
+    io::NpzWriter out(path);
+    add(out, "most", {1}, most);
+    add(out, "none", {}, none);
+    out.commit();
+  }
+  const auto entries = io::detail::read_zip_directory(*io::detail::File::open(path));
+  REQUIRE(entries.size() == 2);
+  const std::string bytes = read_file(path);
+  CHECK_THAT(bytes, Contains("(1, 1, 1") && Contains("(10, 10, 10"));
+  CHECK(entries[0].size == 192 + 4);
+  CHECK(entries[1].size == 192);
 }
 
 TEST_CASE("NpzWriter: what makes no sense; without a commit nothing is there") {

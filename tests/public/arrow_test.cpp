@@ -28,6 +28,8 @@ struct Given {
   std::vector<Given> children = {};
   std::int64_t offset = 0, null_count = 0;
   std::string name = "";
+  std::vector<Given> dictionary = {};  ///< one, or none
+  std::size_t skew = 0;                ///< so many bytes of each buffer come before what it is to hold
 };
 
 std::atomic<int> alive = 0;  // arrays, schemas and streams that have not been released
@@ -60,6 +62,10 @@ Holder<T>* held(const Given& given, void (*make)(const Given&, T&), T& out) {
   out = {};
   out.n_children = std::ssize(holder->pointers);
   out.children = holder->pointers.data();
+  for (const Given& dictionary : holder->given.dictionary) {
+    make(dictionary, holder->children.emplace_back());
+    out.dictionary = &holder->children.back();
+  }
   out.release = &Holder<T>::release;
   out.private_data = holder;
   return holder;
@@ -72,7 +78,7 @@ void make_schema(const Given& given, ArrowSchema& out) {
 void make_array(const Given& given, ArrowArray& out) {
   auto* const holder = held<ArrowArray>(given, &make_array, out);
   for (const auto& buffer : holder->given.buffers)
-    holder->buffers.push_back(buffer ? buffer->data() : nullptr);
+    holder->buffers.push_back(buffer ? buffer->data() + given.skew : nullptr);
   out.length = given.length;
   out.offset = given.offset;
   out.null_count = given.null_count;
@@ -352,6 +358,33 @@ TEST_CASE("arrow in: nulls are refused, with column and row", "[once]") {
              Contains("row 3: a null in it"));
 }
 
+/// The same in buffers that are aligned to nothing.
+Given skewed(Given given) {
+  given.skew = 17;  // that long, a string is not kept within itself
+  for (auto& buffer : given.buffers)
+    if (buffer) buffer->insert(0, given.skew, '?');
+  return given;
+}
+
+TEST_CASE("arrow in: offsets and elements that are not aligned", "[once]") {
+  const auto both = [](const auto& offsets) {
+    const Given lists = list_of(offsets, numbers_of(some, "i"));
+    Given other = skewed(lists);
+    other.children = {skewed(lists.children[0])};
+    check_rows<V>({other, sliced(other, 1, 2)}, {V{10, 11}, V{}, V{12, 13, 14}, V{}, V{12, 13, 14}});
+    const auto wrong = [&](std::size_t byte, char value) {
+      Given given = other;
+      (*given.buffers[1])[given.skew + byte] = value;
+      return fault<V>({given});
+    };
+    constexpr std::size_t width = sizeof(offsets[0]);
+    CHECK_THAT(wrong(width, 9), Contains("the offset of row 2 is 2: negative, or smaller"));
+    CHECK_THAT(wrong(width - 1, '\x80'), Contains("the offset of row 0 is -"));
+  };
+  both(std::vector<std::int32_t>{0, 2, 2, 5});
+  both(std::vector<std::int64_t>{0, 2, 2, 5});
+}
+
 TEST_CASE("arrow in: other types than asked for are refused", "[once]") {
   const Given numbers = numbers_of(some, "i", "x");
   const Given lists = list_of(std::vector<std::int32_t>{0, 2}, numbers);
@@ -366,6 +399,11 @@ TEST_CASE("arrow in: other types than asked for are refused", "[once]") {
              Contains("column 'x' is int32, but rank 1 of int32 was asked for"));
   CHECK_THAT(fault<V>({struct_of({numbers, numbers}, 8)}), Contains("2 columns, but 1 arrays"));
   CHECK_THAT(fault<V>({struct_of({numbers, numbers}, 8)}, {.columns = {"y"}}), Contains("no column 'y'"));
+  Given coded = numbers;
+  coded.dictionary = {
+      Given{.format = "u", .length = 0, .buffers = {std::nullopt, std::nullopt, std::nullopt}}};
+  CHECK_THAT(fault<Scalar<std::int32_t>>({struct_of({coded}, 8)}),
+             Contains("column 'x' is dictionary of string, but rank 0 of int32 was asked for"));
   CHECK_THAT(fault<V>({Given{.format = "tdD", .length = 0, .buffers = {}}}), Contains("'tdD'"));
   CHECK_THAT(
       fault<V>({Given{.format = "+w:x", .length = 0, .buffers = {std::nullopt}, .children = {numbers}}}),

@@ -24,7 +24,7 @@ struct ArrowOptions {
 };
 
 /// The rows of an Arrow stream, where they lie: no element is copied. (But for bools, which Arrow keeps as bits, buffers
-/// that are not aligned to their elements, and offsets of lists of fixed-size lists.) The stream is taken over, as when
+/// of elements or offsets that are not aligned, and offsets of lists of fixed-size lists.) The stream is taken over, as when
 /// it is moved: `stream` is left released. It gives its rows once.
 ///
 /// | Arrow | of an item |

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "io/base/csr_check.h"
+#include "io/base/little_endian.h"
 
 namespace anabranch::io::detail {
 
@@ -62,7 +63,7 @@ ArrowRows::ArrowRows(const std::string& stream, const ArrowColumn& column, const
       wide_ = list.kind == ArrowList::Kind::offsets64;
       const auto* offsets = static_cast<const unsigned char*>(at->buffers[1]);
       if (!offsets && count > 0) fail("there are no offsets");
-      offsets_ = offsets ? offsets + first * (wide_ ? 8 : 4) : nullptr;
+      offsets_ = offsets ? offsets + first * offset_bytes() : nullptr;
       if (count > 0) check_offsets();
       zero = 0;
       first = count <= 0 ? 0 : offset(0);
@@ -109,15 +110,27 @@ std::int64_t ArrowRows::row_of(std::int64_t position, std::int64_t per_row) cons
 }
 
 std::int64_t ArrowRows::offset(std::int64_t row) const {
-  return wide_ ? static_cast<const std::int64_t*>(offsets_)[row]
-               : static_cast<const std::int32_t*>(offsets_)[row];
+  const unsigned char* const at = offsets_ + row * offset_bytes();
+  return wide_ ? load<std::int64_t>(at) : load<std::int32_t>(at);
+}
+
+bool ArrowRows::offsets_are_aligned() const {
+  return reinterpret_cast<std::uintptr_t>(offsets_) % static_cast<std::uintptr_t>(offset_bytes()) == 0;
+}
+
+/// The first that is negative, or smaller than the one before it; behind the last where none is.
+std::int64_t ArrowRows::first_wrong_offset() const {
+  const auto first = [&]<class I>(I) {
+    return first_decrease(reinterpret_cast<const I*>(offsets_), count_ + 1, I{0});
+  };
+  if (offsets_are_aligned()) return wide_ ? first(std::int64_t{}) : first(std::int32_t{});
+  std::int64_t row = 0;
+  while (row <= count_ && offset(row) >= (row == 0 ? 0 : offset(row - 1))) ++row;
+  return row;
 }
 
 void ArrowRows::check_offsets() const {
-  if (reinterpret_cast<std::uintptr_t>(offsets_) % (wide_ ? 8 : 4) != 0) fail("the offsets are not aligned");
-  const std::int64_t wrong =
-      wide_ ? first_decrease(static_cast<const std::int64_t*>(offsets_), count_ + 1, std::int64_t{0})
-            : first_decrease(static_cast<const std::int32_t*>(offsets_), count_ + 1, std::int32_t{0});
+  const std::int64_t wrong = first_wrong_offset();
   if (wrong != count_ + 1)
     fail(fmt::format("the offset of row {} is {}: negative, or smaller than the one before it", row_ + wrong,
                      offset(wrong)));
@@ -155,11 +168,15 @@ std::int64_t ArrowRows::elements(std::int64_t begin, std::int64_t rows) const {
 std::int64_t ArrowRows::bytes(std::int64_t begin, std::int64_t rows) const {
   if (!offsets_) return elements(begin, rows) * element_bytes_;
   const std::int64_t extents = column_.info.ragged() ? 0 : rows * 8;
-  return elements(begin, rows) * element_bytes_ + (rows + 1) * (wide_ ? 8 : 4) + extents;
+  return elements(begin, rows) * element_bytes_ + (rows + 1) * offset_bytes() + extents;
 }
 
 std::int64_t ArrowRows::to_copy(std::int64_t begin, std::int64_t rows) const {
-  std::int64_t bytes = offsets_ && column_.lists.size() > 1 ? (rows + 1) * 8 : 0;
+  std::int64_t bytes = 0;
+  if (offsets_ && column_.lists.size() > 1)
+    bytes = (rows + 1) * 8;
+  else if (offsets_ && !offsets_are_aligned())
+    bytes = (rows + 1) * offset_bytes();
   for (const Component& c : components_)
     if (is_copied(c)) bytes += elements(begin, rows) * static_cast<std::int64_t>(size_of(c.type));
   return bytes;
@@ -208,8 +225,15 @@ std::shared_ptr<const void> ArrowRows::component(const Component& c, std::int64_
 
 std::shared_ptr<const void> ArrowRows::offsets(std::int64_t begin, std::int64_t rows,
                                                std::int64_t& copied) const {
-  if (column_.lists.size() == 1)
-    return {owner_, static_cast<const unsigned char*>(offsets_) + begin * (wide_ ? 8 : 4)};
+  if (column_.lists.size() == 1) {
+    const unsigned char* const first = offsets_ + begin * offset_bytes();
+    if (offsets_are_aligned()) return {owner_, first};
+    const std::int64_t bytes = (rows + 1) * offset_bytes();
+    const auto copy = anabranch::detail::allocate_aligned(static_cast<std::size_t>(bytes));
+    std::memcpy(copy.get(), first, static_cast<std::size_t>(bytes));
+    copied += bytes;
+    return copy;
+  }
   // They count lists, and those of a chunk elements.
   const auto copy = anabranch::detail::allocate_aligned(static_cast<std::size_t>((rows + 1) * 8));
   for (std::int64_t i = 0; i <= rows; ++i)

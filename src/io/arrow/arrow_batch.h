@@ -26,7 +26,8 @@ class ArrowRows {
   /// Elements and bytes of the first rows of those from `begin` on.
   std::int64_t elements(std::int64_t begin, std::int64_t rows) const;
   std::int64_t bytes(std::int64_t begin, std::int64_t rows) const;
-  /// Of these bytes so many have to be copied: elements that are bits, or not aligned, and offsets of lists inside of lists.
+  /// Of these bytes so many have to be copied: elements that are bits, or not aligned, and offsets that are not, or of lists
+  /// inside of lists.
   std::int64_t to_copy(std::int64_t begin, std::int64_t rows) const;
   ArrayChunk chunk(std::int64_t begin, std::int64_t rows, std::int64_t& copied) const;
 
@@ -42,6 +43,7 @@ class ArrowRows {
   void check_shape(const ArrowArray& array, std::int64_t buffers, std::int64_t children) const;
   void check_nulls(const ArrowArray& array, std::int64_t first, std::int64_t count,
                    std::int64_t per_row) const;
+  std::int64_t first_wrong_offset() const;
   void check_offsets() const;
   void find_components(const ArrowArray& array, std::int64_t first, std::int64_t last, std::int64_t zero,
                        std::int64_t per_row);
@@ -49,6 +51,8 @@ class ArrowRows {
   std::int64_t offset(std::int64_t row) const;
   const unsigned char* data_of(const Component& c) const;
   bool is_copied(const Component& c) const;
+  std::int64_t offset_bytes() const { return wide_ ? 8 : 4; }
+  bool offsets_are_aligned() const;
   std::shared_ptr<const void> component(const Component& c, std::int64_t begin, std::int64_t end,
                                         std::int64_t& copied) const;
   std::shared_ptr<const void> offsets(std::int64_t begin, std::int64_t rows, std::int64_t& copied) const;
@@ -57,9 +61,9 @@ class ArrowRows {
   const ArrowColumn& column_;
   std::int64_t count_, row_;
   std::shared_ptr<const void> owner_;
-  const void* offsets_ = nullptr;  ///< of the first row
-  bool wide_ = false;              ///< offsets of 64 bits
-  std::int64_t inner_ = 1;         ///< elements of what an offset counts, or of a row where there are none
+  const unsigned char* offsets_ = nullptr;  ///< of the first row
+  bool wide_ = false;                       ///< offsets of 64 bits
+  std::int64_t inner_ = 1;  ///< elements of what an offset counts, or of a row where there are none
   std::int64_t element_bytes_ = 0;
   std::vector<Component> components_;
 };

@@ -32,6 +32,7 @@ std::string type_text(const ArrowSchema& schema) {
   const auto part = [&](std::int64_t i) {
     return i < schema.n_children ? type_text(*schema.children[i]) : std::string("?");
   };
+  if (schema.dictionary) return fmt::format("dictionary of {}", type_text(*schema.dictionary));
   if (const auto scalar = scalar_of(format)) return name_of(*scalar);
   if (format == "+l") return fmt::format("list of {}", part(0));
   if (format == "+L") return fmt::format("large_list of {}", part(0));

@@ -114,6 +114,7 @@ std::int64_t SoundFile::read(float* into, std::int64_t frames) {
   const SoundLibrary& library = sound_library();
   // Behind the last frame there may be something else, a tag say, which libsndfile would take for frames.
   if (is_flac_ && header_.frames) frames = std::min(frames, *header_.frames - frame_);
+  at_first_ = false;
   const std::int64_t got = library.readf_float(sound_, into, frames);
   rethrow();
   if (library.error(sound_) != SF_ERR_NO_ERROR)
@@ -126,11 +127,12 @@ std::int64_t SoundFile::read(float* into, std::int64_t frames) {
 
 void SoundFile::rewind() {
   const SoundLibrary& library = sound_library();
-  if (frame_ == 0) return;
+  if (at_first_) return;
   const bool sought = library.seek(sound_, 0, SEEK_SET) == 0;
   rethrow();
   if (!sought) fail("cannot go back to the first frame" + in_its_words(library.strerror(sound_)));
   frame_ = 0;
+  at_first_ = true;
 }
 
 }  // namespace anabranch::io::detail

@@ -45,6 +45,7 @@ class SoundFile {
   AudioHeader header_;
   bool is_flac_ = false;
   std::int64_t frame_ = 0;
+  bool at_first_ = true;  ///< the library has not been asked to go on from there
 };
 
 }  // namespace anabranch::io::detail

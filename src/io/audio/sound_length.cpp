@@ -186,6 +186,7 @@ std::int64_t check_ogg(const ReadFile& file) {
   constexpr std::int64_t head_bytes = 27, most_of_head = head_bytes + 255,
                          most_bytes = most_of_head + 255 * 255;
   constexpr unsigned char is_first = 2, is_last = 4;
+  constexpr std::size_t most_streams = 1000;
   std::vector<unsigned char> page(static_cast<std::size_t>(most_bytes));
   std::map<std::uint32_t, std::uint32_t> next;  // number of a page, by the stream that has not ended
   std::int64_t at = 0;
@@ -211,6 +212,7 @@ std::int64_t check_ogg(const ReadFile& file) {
     if (ogg_crc32(page.data(), bytes) != stored) damaged("the checksum of the page is not that of its bytes");
     const auto stream = load<std::uint32_t>(&page[14]), number = load<std::uint32_t>(&page[18]);
     if ((page[5] & is_first) != 0) next[stream] = number;
+    if (next.size() > most_streams) damaged(fmt::format("more than {} streams side by side", most_streams));
     if (const auto known = next.find(stream); known != next.end() && known->second++ != number)
       damaged(fmt::format("page {} where page {} should be", number, known->second - 1));
     if ((page[5] & is_last) != 0) next.erase(stream);

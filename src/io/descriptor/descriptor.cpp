@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -24,6 +25,12 @@ namespace {
 constexpr std::int64_t least_room = 64 << 10;
 constexpr std::int64_t idle_room = 1 << 20;  // more than this is given back when it is empty
 
+/// The side of a pseudo-terminal that has made it.
+bool is_master_of_terminal(int fd) {
+  unsigned number = 0;
+  return ::ioctl(fd, TIOCGPTN, &number) == 0;
+}
+
 [[noreturn]] void fail(const std::string& name, const char* what, int error) {
   throw IoError(fmt::format("{}: {}: {}", name, what, std::generic_category().message(error)));
 }
@@ -35,7 +42,9 @@ Descriptor::Descriptor(int fd, bool close, std::string name)
       wake_(-1),
       close_(false),
       name_(name.empty() ? fmt::format("descriptor {}", fd) : std::move(name)) {
-  if (::fcntl(fd_, F_GETFL) < 0) fail(name_, "cannot read", errno);
+  const int flags = ::fcntl(fd_, F_GETFL);
+  if (flags < 0) fail(name_, "cannot read", errno);
+  if ((flags & O_ACCMODE) == O_WRONLY) fail(name_, "cannot read", EBADF);  // poll would wait for ever
   wake_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (wake_ < 0) fail(name_, "cannot wait for it", errno);
   close_ = close;
@@ -89,12 +98,14 @@ Descriptor::Arrival Descriptor::read(void* into, std::int64_t most, std::int64_t
       got = bytes;
       return Arrival::bytes;
     }
-    if (bytes == 0) {
+    // The end of a terminal whose other side, which another program had, is closed.
+    const int error = bytes < 0 ? errno : 0;
+    if (bytes == 0 || (error == EIO && is_master_of_terminal(fd_))) {
       close();
       return Arrival::end;
     }
     // Another process may have been faster, where the descriptor does not block.
-    if (errno != EINTR && errno != EAGAIN && errno != EWOULDBLOCK) fail(name_, "cannot read", errno);
+    if (error != EINTR && error != EAGAIN && error != EWOULDBLOCK) fail(name_, "cannot read", error);
   }
 }
 

@@ -115,9 +115,20 @@ class HeaderParser {
 /// The scalars of which std::complex is an element.
 bool has_complex(ScalarType type) { return type == ScalarType::float32 || type == ScalarType::float64; }
 
+/// As NumPy writes it: what it reads may say no byte order, = for the machine's, or one where there is but one byte.
+std::string with_order(std::string dtype) {
+  if (dtype.find_first_of("<>=|") != 0) dtype.insert(0, 1, '=');
+  const std::string_view type = std::string_view(dtype).substr(1);
+  if (type == "b1" || type == "i1" || type == "u1" || type.starts_with('S'))
+    dtype[0] = '|';
+  else if (dtype[0] == '=')
+    dtype[0] = '<';
+  return dtype;
+}
+
 /// Fills scalar, parts and item_bytes from the dtype.
 void interpret_dtype(NpyFormat& out, const std::string& name) {
-  const std::string& d = out.dtype;
+  const std::string d = with_order(out.dtype);
   std::string known;
   for (const int parts : {1, 2}) {
     for (const auto& scalar : anabranch::detail::scalar_table) {
@@ -132,7 +143,8 @@ void interpret_dtype(NpyFormat& out, const std::string& name) {
     }
   }
   if (!d.empty() && d[0] == '>')
-    throw DataError(fmt::format("{}: dtype '{}' is big-endian; only little-endian is read", name, shown(d)));
+    throw DataError(
+        fmt::format("{}: dtype '{}' is big-endian; only little-endian is read", name, shown(out.dtype)));
   if (d.size() >= 3 && (d.substr(0, 2) == "|S" || d.substr(0, 2) == "<U")) {
     std::int64_t characters = 0;
     const auto [end, error] = std::from_chars(d.data() + 2, d.data() + d.size(), characters);
@@ -141,7 +153,7 @@ void interpret_dtype(NpyFormat& out, const std::string& name) {
       return;
     }
   }
-  throw DataError(fmt::format("{}: dtype '{}' is not supported ({} are)", name, shown(d), known));
+  throw DataError(fmt::format("{}: dtype '{}' is not supported ({} are)", name, shown(out.dtype), known));
 }
 
 }  // namespace
@@ -199,11 +211,11 @@ NpyFormat read_npy_format(Cursor& cursor, std::int64_t total_bytes, const std::s
   return out;
 }
 
-std::string npy_header(const std::string& dtype, std::span<const std::int64_t> shape) {
+std::string npy_header(const std::string& dtype, std::span<const std::int64_t> shape, std::int64_t bytes) {
   std::string text = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}", dtype,
                                  fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
   std::string out("\x93NUMPY\x01\x00", 8);
-  const auto length = static_cast<std::size_t>(npy_header_bytes) - 10;
+  const auto length = static_cast<std::size_t>(bytes) - 10;
   put(out, static_cast<std::uint16_t>(length));
   if (text.size() + 1 > length) throw InternalError("npy_header: shape too long: " + text);
   text.resize(length - 1, ' ');

@@ -36,8 +36,10 @@ std::string npy_dtype(ScalarType type, int parts = 1);
 /// As messages name elements of so many parts: "double", "complex double".
 std::string npy_type_name(ScalarType type, int parts);
 
-/// A header of exactly `npy_header_bytes` bytes, so that a longer shape can be written over it later.
-inline constexpr std::int64_t npy_header_bytes = 128;
-std::string npy_header(const std::string& dtype, std::span<const std::int64_t> shape);
+/// A header of exactly so many bytes, so that a longer shape can be written over it later: enough for the shapes of our
+/// arrays, and for any that NumPy allows.
+inline constexpr std::int64_t npy_header_bytes = 128, npy_header_bytes_of_any = 192;
+std::string npy_header(const std::string& dtype, std::span<const std::int64_t> shape,
+                       std::int64_t bytes = npy_header_bytes);
 
 }  // namespace anabranch::io::detail

@@ -23,7 +23,7 @@ class NpzOutput {
     check(!under_way_, "an array is begun before the one before it has ended");
     check(!name.empty() && name.size() <= most_name, "the name of an array has 1 to 65,000 bytes");
     check(names_.insert(name).second, "two arrays are called " + name);
-    file_.guarded([&] { zip_.begin(name + ".npy", npy_header_bytes); });
+    file_.guarded([&] { zip_.begin(name + ".npy", npy_header_bytes_of_any); });
     under_way_ = true;
     type_ = type;
     count_ = 0;
@@ -46,7 +46,7 @@ class NpzOutput {
     }
     check(fits && elements == count_,
           fmt::format("{} elements for an array of the shape [{}]", count_, fmt::join(shape, ", ")));
-    file_.guarded([&] { zip_.end(npy_header(npy_dtype(type_), shape)); });
+    file_.guarded([&] { zip_.end(npy_header(npy_dtype(type_), shape, npy_header_bytes_of_any)); });
     under_way_ = false;
     ++complete_;
   }
