@@ -1,6 +1,7 @@
 #include "fuse/arrays.h"
 
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -312,6 +313,9 @@ class Fuser {
         else
           in_place.erase(set[i].get());  // an epilogue has its kernel, and may not compute all that this does
     NodeSet released;
+    std::map<const void*, std::int64_t> size;  // of a kernel, in operations, as far as it is known
+    for (const auto& [array, set] : set_of) size[set] += additions(cost_.at(array));
+    const auto cut = fmt::format("cut: more than {} operations", options_.kernel_cap);
     for (auto it = order_.rbegin(); it != order_.rend(); ++it) {  // readers before what they read
       const Node* array = *it;
       const auto set = set_of.find(array);
@@ -326,11 +330,20 @@ class Fuser {
           if (!alone) break;
         }
         if (alone && in_place.contains(array)) {
-          staged_.manifest.erase(array);
-          released.insert(array);
+          std::int64_t& operations = size[alone];
+          operations += additions(cost_.at(array));
+          if (operations <= options_.kernel_cap) {
+            staged_.manifest.erase(array);
+            released.insert(array);
+          } else {
+            operations -= additions(cost_.at(array));
+            staged_.manifest[array] = cut;
+            alone = nullptr;
+          }
         }
       }
       if (!alone && staged_.is_manifest(array)) alone = array;
+      if (alone == array) size[array] += additions(cost_.at(array));
       kernel[array] = alone;
     }
     for (auto& [array, others] : staged_.beside)

@@ -22,6 +22,7 @@ struct Rows {
   std::vector<Ref> epilogues;  ///< in an order of dependence
   NodeSet inputs;              ///< stored arrays that it reads in any case
   int stage = -1;
+  std::int64_t cost = 0;  ///< of the epilogues
 };
 
 /// What an element is computed from.
@@ -195,12 +196,15 @@ class Epilogues {
     if (!why.empty()) return;
     rows_of_[&array] = element.rows;
     rows.epilogues.emplace_back(&array);
+    rows.cost += cost_(array);
   }
 
   std::string refusal(const Node& array, const Element& element, const Rows& rows) const {
     if (element.apart) return element.apart;
     if (cost_(array) > options_.epilogue_cap)
       return fmt::format("more than {} operations", options_.epilogue_cap);
+    if (rows.cost + cost_(array) > options_.kernel_cap)
+      return fmt::format("more than {} operations with the others there", options_.kernel_cap);
     if (needs_.stage_of(array) != rows.stage) return "only one of them depends on the item";
     if (rows.stage < 0 && needs_.of(array).parts > parts_of(rows))
       return "it needs what a stream, a loop or a branch gives";
@@ -220,7 +224,7 @@ class Epilogues {
     return parts;
   }
 
-  /// Results that nobody but epilogues of their kernel reads are not stored.
+  /// What nobody but epilogues of its kernel reads is not stored.
   void drop_results() {
     for (const auto& [array, reader] : reads_.all) readers_[array].push_back(reader);
     NodeMap<int> only;  // the kernel in whose epilogues the array is read, and nowhere else; -1: elsewhere
@@ -231,12 +235,22 @@ class Epilogues {
       int where = -1;
       if (rows != rows_of_.end() && !is_result) {
         where = rows->second;
+        if (!reads_.is_needed(*array) && only_reader(*array, only) == where)
+          compute_where_read(*array, where);
       } else if (is_result || !staged_.is_manifest(array)) {
         where = reads_.is_needed(*array) ? -1 : only_reader(*array, only);
         if (is_result && where == rows->second) staged_.manifest.erase(array);
       }
       only[array] = where;
     }
+  }
+
+  /// An epilogue, by others of its kernel.
+  void compute_where_read(const Node& array, int rows) {
+    staged_.manifest.erase(&array);
+    staged_.beside.erase(&array);
+    std::erase_if(rows_[static_cast<std::size_t>(rows)].epilogues,
+                  [&](const Ref& epilogue) { return epilogue.get() == &array; });
   }
 
   int only_reader(const Node& array, const NodeMap<int>& only) const {

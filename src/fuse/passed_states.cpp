@@ -1,9 +1,11 @@
 #include "fuse/passed_states.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "ir/cost.h"
 #include "ir/node_map.h"
+#include "ir/op_info.h"
 #include "ir/simplify.h"
 #include "ir/views.h"
 #include "ir/walk.h"
@@ -264,23 +266,42 @@ class Solver {
   PassedStates found_;
 };
 
-/// Terms that items alone decide, and that several of the roots take.
+/// Which terms of a root are evaluated whatever its conditions are. Nodes where `enter` is false are not looked into.
+NodeSet unconditional(const Ref& root, const std::function<bool(const Node&)>& enter) {
+  NodeSet seen;
+  std::vector<Ref> open{root};
+  while (!open.empty()) {
+    const Ref node = std::move(open.back());
+    open.pop_back();
+    if (!seen.insert(node.get()).second || !enter(*node)) continue;
+    each_operand(*node, [&](const Operand& how, const Ref& operand) {
+      if (how.access != Access::if_taken) open.push_back(operand);
+    });
+  }
+  return seen;
+}
+
+/// Terms that items alone decide, and that several of the roots take. What is only needed where a condition says so has to be
+/// cheap: it is evaluated for all items then.
 std::vector<Ref> shared_terms(const StateStep& step, std::span<const Ref> roots) {
   const auto is_of_items = [&](const Node& node) {
     return !node.type().is_array() && mentions(node, step.item) && !mentions(node, step.state);
   };
-  constexpr std::int64_t some_reads = 12;
+  constexpr std::int64_t some_reads = 12, cheap = 32;
   NodeMap<int> readers;
+  NodeSet always;
   for (const Ref& root : roots) {
     const auto enter = [&](const Node& node) { return !is_of_items(node); };
     for (const Node* node : topological({&root, 1}, enter))
       if (is_of_items(*node)) ++readers[node];
+    for (const Node* node : unconditional(root, enter)) always.insert(node);
   }
   std::vector<Ref> out;
   for (const auto& [node, count] : readers) {
     const Ref term(node);
-    if (count > 1 && additions(evaluation_cost({&term, 1})) > some_reads && !may_fail(term))
-      out.push_back(term);
+    if (count < 2 || may_fail(term)) continue;
+    const std::int64_t cost = additions(evaluation_cost({&term, 1}));
+    if (cost > some_reads && (cost <= cheap || always.contains(node))) out.push_back(term);
   }
   std::sort(out.begin(), out.end(), [](const Ref& a, const Ref& b) { return a->id() < b->id(); });
   return out;

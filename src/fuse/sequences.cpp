@@ -236,14 +236,25 @@ void one_result_each(Stage& stage) {
   stage.results = std::move(results);
 }
 
+[[noreturn]] void refuse_stream(const Node& stream, const Node& consume) {
+  throw ProgramError(fmt::format(
+      "consume ({}): the stream of {} ({}) would be read once for each item of another sequence; consume "
+      "it before, outside of the function of that sequence, and take rows(...) of the array",
+      to_string(consume.place()), stream.label(), to_string(stream.place())));
+}
+
 /// A sequence that is read for each item anew, which its source may not allow.
 void refuse_streams(const Stage& inner, const Node& consume) {
   for (const StageSource& source : inner.sources)
-    if (source.node->op() == Op::stream_in)
-      throw ProgramError(fmt::format(
-          "consume ({}): the stream of {} ({}) would be read once for each item of another sequence; consume "
-          "it before, outside of the function of that sequence, and take rows(...) of the array",
-          to_string(consume.place()), source.node->label(), to_string(source.node->place())));
+    if (source.node->op() == Op::stream_in) refuse_stream(*source.node, consume);
+}
+
+/// The same in the bodies of a loop or a branch.
+void refuse_streams_of_items(const Node& control, std::span<const Ref> items) {
+  const Ref root(&control);
+  for (const Node* node : topological({&root, 1}))
+    if (node->op() == Op::consume && mentions(*node, items))
+      if (const Node* const stream = stream_of(*node)) refuse_stream(*stream, *node);
 }
 
 /// What is done with several items at a time, inside of an item.
@@ -259,11 +270,12 @@ void refuse_functions(const Node& consume) {
 void find_nested(Stage& stage, std::span<const Ref> parameters) {
   const auto is_own = [&](const Node* p) { return is_among(stage.items, p) || is_among(parameters, p); };
   std::unordered_map<const Node*, std::size_t> nested_of;
-  const std::vector<const Node*> nodes = own_nodes(stage.results);
+  const std::vector<const Node*> nodes = own_nodes(stage.results, parameters);
   for (const Node* node : nodes) {
     if ((node->op() != Op::consume && !has_bodies(node->op())) || !mentions(*node, stage.items)) continue;
     if (!std::all_of(node->free().begin(), node->free().end(), is_own)) continue;  // of an inner sequence
     if (has_bodies(node->op())) {
+      refuse_streams_of_items(*node, stage.items);
       Nested& nested = stage.nested.emplace_back();
       nested.control = Ref(node);
       continue;
@@ -297,6 +309,7 @@ Body passed(OpenBody open, const Options& options) {
 
 /// `own`: the nodes that the program around it computes itself.
 Control control_of(const Ref& node, const NodeSet& own, const Options& options) {
+  const InBody body(*node);
   switch (node->op().as<ArrayOp>()) {
     case Op::awhile: {
       const Awhile loop(node);
@@ -343,7 +356,7 @@ namespace {
 class Stages {
  public:
   Stages(Staged& staged, std::span<const Ref> results, const Options& options)
-      : staged_(staged), options_(options), nodes_(finder_.of(results)) {
+      : staged_(staged), options_(options), finder_(staged.parameters), nodes_(finder_.of(results)) {
     own_.insert(nodes_.begin(), nodes_.end());
   }
 
@@ -540,7 +553,7 @@ class Stages {
     const std::vector<Ref> results = compose(stage, items, sequence);
     const auto first = static_cast<int>(stage.results.size());
     stage.results.insert(stage.results.end(), results.begin(), results.end());
-    for (const Node* node : own_nodes(results))
+    for (const Node* node : own_nodes(results, staged_.parameters))
       if (!mentions(*node, stage.items) && is_part(*node) && !added_.contains(node)) return std::nullopt;
     stage.bounds = staged_.stages[number].bounds;  // the same ones
     staged_.stages[number] = std::move(stage);
@@ -581,7 +594,7 @@ class Stages {
   /// What items turn out to share when the functions of their sequences are joined: one of them does not look at what
   /// the one before it gives.
   void add_what_is_shared(const Stage& stage) {
-    for (const Node* node : own_nodes(stage.results))
+    for (const Node* node : own_nodes(stage.results, staged_.parameters))
       if (!mentions(*node, stage.items)) add(*node);
   }
 

@@ -1,6 +1,7 @@
 #include "interp/control.h"
 
 #include "ir/op_info.h"
+#include "ir/own_nodes.h"
 #include "ir/views.h"
 
 namespace anabranch::interp {
@@ -66,6 +67,7 @@ std::vector<HostArray> run_branch(Machine& machine, Number branch) {
 
 std::vector<HostArray> run_control(Machine& machine, Number control) {
   const Unnamed unnamed(machine.evaluator());
+  const ir::InBody body(machine.evaluator().node(control));
   const Op op = machine.evaluator().node(control).op();
   switch (op.as<ir::ArrayOp>()) {
     case Op::awhile:

@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <iterator>
 
+#include <anabranch/error.h>
+
+#include <fmt/format.h>
+
 #include "ir/op_info.h"
 #include "ir/views.h"
 #include "ir/walk.h"
@@ -11,11 +15,13 @@ namespace anabranch::ir {
 
 namespace {
 
+bool takes_stream(const Node& node) { return node.op() == Op::consume && stream_of(node) != nullptr; }
+
 /// Finds the outer program's arrays among what a function of arrays mentions.
 class Captured {
  public:
-  /// Of the sides of branches, only these are taken besides the outer program's parameters. Null: none.
-  explicit Captured(const NodeSet* computed) : computed_(computed) {}
+  /// Of the sides of branches, only these are taken besides the outer program's parameters. Null: what is made of streams.
+  Captured(const NodeSet* computed, OwnNodes& own) : computed_(computed), own_(own) {}
 
   /// What it mentions, but for the sides of branches in it: all that does not depend on its parameters.
   void visit_body(const Ref& function) {
@@ -27,7 +33,7 @@ class Captured {
     const auto is_computed = [this](const Node& node) {
       if (found_.contains(&node)) return true;
       if (node.op() == Op::parameter) return is_outside(node);
-      return computed_ && computed_->contains(&node) && is_outside(node);
+      return (computed_ ? computed_->contains(&node) : takes_stream(node)) && is_outside(node);
     };
     while (!sides_.empty()) walk(std::exchange(sides_, {}), is_computed);
     std::vector<Ref> arrays;
@@ -70,7 +76,7 @@ class Captured {
   NodeSet bound_;  ///< parameters of the function, and of those in it
   NodeSet found_;
   std::vector<Ref> sides_;  ///< of branches, not looked into yet
-  OwnNodes own_;
+  OwnNodes& own_;
 };
 
 /// Does it depend on nothing that the branch does not?
@@ -101,10 +107,11 @@ std::vector<const Node*> OwnNodes::of(std::span<const Ref> results, NodeSet& kno
     each_operand(*node, [&](const Operand& how, const Ref& operand) {
       if (how.role != Role::function) return open.push_back(operand);
       if (how.access == Access::if_taken) return;
-      for (Ref& array : captured_by_loop(operand)) open.push_back(std::move(array));
+      for (const Ref& array : captured_by_loop(operand)) open.push_back(array);
     });
-    if (node->op() == Op::acond)
-      for (const Node* array : of_both_sides(*node)) open.emplace_back(array);
+    if (node->op() != Op::acond) continue;
+    for (const Node* array : of_both_sides(*node)) open.emplace_back(array);
+    for (Ref& array : streams_in_sides(*node)) open.push_back(std::move(array));
   }
   sort_by_id(nodes);
   return nodes;
@@ -113,6 +120,29 @@ std::vector<const Node*> OwnNodes::of(std::span<const Ref> results, NodeSet& kno
 std::vector<const Node*> OwnNodes::of(std::span<const Ref> results) {
   NodeSet known;
   return of(results, known);
+}
+
+/// What the sides of a branch that depends on an item take of streams, and what does not.
+std::vector<Ref> OwnNodes::streams_in_sides(const Node& branch) {
+  const auto is_own = [&](const Node& node) {
+    return std::all_of(node.free().begin(), node.free().end(),
+                       [&](const Node* parameter) { return is_among(parameters_, parameter); });
+  };
+  if (is_own(branch)) return {};
+  const Acond sides{Ref(&branch)};
+  std::vector<Ref> found, open{sides.then(), sides.otherwise()};
+  NodeSet seen;
+  while (!open.empty()) {
+    const Ref node = std::move(open.back());
+    open.pop_back();
+    if (without_streams_.contains(node.get()) || !seen.insert(node.get()).second) continue;
+    if (takes_stream(*node) && is_own(*node))
+      found.push_back(node);
+    else
+      open.insert(open.end(), node->children().begin(), node->children().end());
+  }
+  if (found.empty()) without_streams_.insert(seen.begin(), seen.end());
+  return found;
 }
 
 const std::vector<const Node*>& OwnNodes::of_both_sides(const Node& branch) {
@@ -160,16 +190,48 @@ bool OwnNodes::may_move(const Node& node) {
          });
 }
 
-std::vector<const Node*> own_nodes(std::span<const Ref> results) { return OwnNodes().of(results); }
+namespace {
+constexpr int most_bodies = 500;
+thread_local int bodies = 0;
+}  // namespace
 
-std::vector<Ref> captured_by_loop(const Ref& function) {
-  Captured captured(nullptr);
-  captured.visit_body(function);
-  return captured.arrays();
+InBody::InBody(const Node& control) {
+  if (bodies == most_bodies)
+    throw ProgramError(
+        fmt::format("{} ({}): more than {} loops and branches are inside each other; what both sides of a "
+                    "branch mention, and "
+                    "what is computed before it, is not inside of it",
+                    name_of(control.op()), to_string(control.place()), most_bodies));
+  ++bodies;
+}
+InBody::~InBody() { --bodies; }
+
+const Node* stream_of(const Node& consume) {
+  const Ref& sink = Consume(Ref(&consume)).sink();
+  const auto is_sequence = [](const Node& each) {
+    return each.type().is_sequence() || each.op().is_a<SinkOp>();
+  };
+  for (const Node* node : topological({&sink, 1}, is_sequence))
+    if (node->op() == Op::stream_in) return node;
+  return nullptr;
 }
 
+std::vector<const Node*> own_nodes(std::span<const Ref> results, std::span<const Ref> parameters) {
+  return OwnNodes(parameters).of(results);
+}
+
+const std::vector<Ref>& OwnNodes::captured_by_loop(const Ref& function) {
+  if (const auto known = captured_.find(function.get()); known != captured_.end()) return known->second;
+  Captured captured(nullptr, *this);
+  captured.visit_body(function);
+  return captured_[function.get()] = captured.arrays();
+}
+
+std::vector<Ref> captured_by_loop(const Ref& function) { return OwnNodes().captured_by_loop(function); }
+
 std::vector<Ref> captured_by_side(const Ref& function, const NodeSet& computed) {
-  Captured captured(&computed);
+  OwnNodes own;
+  Captured captured(&computed, own);
   captured.visit_side(function);
   return captured.arrays();
 }

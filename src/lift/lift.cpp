@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <unordered_set>
 
 #include <fmt/format.h>
 
+#include "ir/own_nodes.h"
 #include "ir/run_error.h"
 #include "ir/simplify.h"
 #include "ir/views.h"
@@ -57,6 +59,8 @@ class Lifter {
     const KnownExtents known = !nested.control                     ? known_extents(nested)
                                : nested.control->op() == Op::acond ? known_of_branch(nested)
                                                                    : known_of_loop(nested);
+    std::optional<InBody> body;
+    if (nested.control) body.emplace(*nested.control);
     const std::vector<Ref> results = flatten(outer, nested, known);
     nested.body.program = lift(options_.sequences(results, nested.body.program.parameters), options_);
     if (nested.control) return record_control(nested, known);

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/cost.h"
 #include "ir/print.h"
 #include "ir/simplify.h"
 #include "ir/views.h"
@@ -22,27 +23,56 @@ namespace {
 constexpr std::int64_t most_positions = 64;
 /// Of the components that one kernel reduces, so that the lanes of all of them are in registers.
 constexpr std::size_t most_bytes = 32;
+/// Of a kernel, which has the elements' code once for each position.
+constexpr std::int64_t most_operations = 2000;
 
-/// How much a number grows where the parameter grows by one; none where that is not a constant.
-std::optional<std::int64_t> slope(const Node& number, const Ref& parameter) {
-  if (&number == parameter.get()) return 1;
-  if (!mentions(number, {&parameter, 1})) return 0;
-  if (number.op() != Op::primitive) return std::nullopt;
-  const auto operands = PrimitiveTerm(number).operands();
-  const auto first = slope(*operands.front(), parameter), last = slope(*operands.back(), parameter);
-  if (!first || !last) return std::nullopt;
-  const Primitive primitive = number.payload().primitive;
-  if (primitive == Primitive::add) return *first + *last;
-  if (primitive == Primitive::subtract) return *first - *last;
-  // A position that is kept within bounds.
-  if ((primitive == Primitive::minimum || primitive == Primitive::maximum) && (*first == 0 || *last == 0))
-    return *first + *last;
-  return std::nullopt;
-}
+/// How much numbers grow where a parameter grows by one.
+class Slopes {
+ public:
+  explicit Slopes(const Ref& parameter) : parameter_(parameter) {}
+
+  /// None where that is not a constant.
+  std::optional<std::int64_t> of(const Ref& number) {
+    for (const Node* node : topological({&number, 1}, [](const Node& each) { return is_sum(each); }))
+      if (!known_.contains(node)) known_[node] = is_sum(*node) ? of_sum(*node) : of_other(*node);
+    return known_.at(number.get());
+  }
+
+ private:
+  using Slope = std::optional<std::int64_t>;
+
+  static bool is_sum(const Node& node) {
+    if (node.op() != Op::primitive) return false;
+    const Primitive primitive = node.payload().primitive;
+    return primitive == Primitive::add || primitive == Primitive::subtract ||
+           primitive == Primitive::minimum || primitive == Primitive::maximum;
+  }
+
+  Slope of_other(const Node& node) const {
+    if (&node == parameter_.get()) return 1;
+    return mentions(node, {&parameter_, 1}) ? Slope() : Slope(0);
+  }
+
+  Slope of_sum(const Node& node) const {
+    const auto operands = PrimitiveTerm(node).operands();
+    const Slope first = known_.at(operands[0].get()), last = known_.at(operands[1].get());
+    std::int64_t slope = 0;
+    if (!first || !last) return std::nullopt;
+    if (node.payload().primitive == Primitive::subtract)
+      return __builtin_sub_overflow(*first, *last, &slope) ? Slope() : Slope(slope);
+    // The least and greatest of two: a position that is kept within bounds.
+    const bool grows_by_both = node.payload().primitive == Primitive::add || *first == 0 || *last == 0;
+    return !grows_by_both || __builtin_add_overflow(*first, *last, &slope) ? Slope() : Slope(slope);
+  }
+
+  const Ref& parameter_;
+  NodeMap<Slope> known_;
+};
 
 /// Are elements of the row read one after the other, and by rows at several positions?
 bool shares_reads(const std::vector<Ref>& body, const Ref& position, const Ref& element) {
   const auto scalar = [](const Node& node) { return !node.type().is_array() && node.op() != Op::lambda; };
+  Slopes of_element(element), of_position(position);
   bool reads = false;
   for (const Node* node : topological(body, scalar)) {
     if (!is_read(node->op())) continue;
@@ -51,7 +81,7 @@ bool shares_reads(const std::vector<Ref>& body, const Ref& position, const Ref& 
     if (index.empty()) continue;
     for (std::size_t d = 0; d + 1 < index.size(); ++d)
       if (mentions(*index[d], {&position, 1}) || mentions(*index[d], {&element, 1})) return false;
-    const auto along = slope(*index.back(), element), across = slope(*index.back(), position);
+    const auto along = of_element.of(index.back()), across = of_position.of(index.back());
     if (!along || !across || std::abs(*along) > 1 || (*along == 0 && *across != 0)) return false;
     reads = reads || *along != 0;
   }
@@ -78,12 +108,15 @@ bool GroupBuilder::add_unrolled(int output, const Ref& node) {
       components(context_.expand.inline_reads(context_.expand.element(fold.array(), ix)));
   const Ref position = index.back();
   if (!shares_reads(element, position, row.index)) return false;
+  std::size_t bytes = 0;
+  for (const ScalarType s : node->type().scalars) bytes += size_of(s);
+  const std::int64_t most =
+      std::min(static_cast<std::int64_t>(std::max<std::size_t>(1, most_bytes / bytes)),
+               most_operations / std::max<std::int64_t>(1, additions(evaluation_cost(element))));
+  if (most < 1) return false;
   index.pop_back();
   extents.erase(extents.end() - 2);
 
-  std::size_t bytes = 0;
-  for (const ScalarType s : node->type().scalars) bytes += size_of(s);
-  const auto most = static_cast<std::int64_t>(std::max<std::size_t>(1, most_bytes / bytes));
   const std::int64_t kernels = (count + most - 1) / most;
   Simplifier simplify(false);
   for (std::int64_t k = 0; k < kernels; ++k) {

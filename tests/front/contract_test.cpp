@@ -59,6 +59,26 @@ TEST_CASE("integers, shared products and differences are left alone") {
   CHECK(count(difference, Primitive::fma) == 0);
 }
 
+TEST_CASE("a product and a sum of two functions are left alone") {
+  // \item -> map (\x y -> body), where a is the item's only element
+  const auto within = [](auto body) {
+    const Ref item = parameter(Type::array(0, {ScalarType::float32}));
+    const Ref a = index(item, tuple({})), x = number(ScalarType::float32), y = number(ScalarType::float32);
+    const Ref inner = lambda({x, y}, {body(a, x, y)});
+    const Ref array = parameter(Type::array(1, {ScalarType::float32}));
+    const Ref outer = lambda({item}, {map(inner, {array, array})});
+    return count(front::contract({&outer, 1})[0], Primitive::fma);
+  };
+  const Ref three = literal(3.0F);
+  CHECK(within([](auto a, auto x, auto y) { return add(multiply(a, x), y); }) == 1);
+  CHECK(within([](auto a, auto x, auto y) { return add(multiply(x, x), add(a, y)); }) == 1);
+  CHECK(within([&](auto a, auto x, auto) { return add(multiply(a, three), x); }) == 0);
+  CHECK(within([&](auto, auto x, auto) { return add(multiply(three, three), x); }) == 0);
+  // One of the outer function within the inner one's body.
+  CHECK(within([&](auto a, auto x, auto) { return multiply(add(multiply(a, a), three), x); }) == 1);
+  CHECK(within([&](auto a, auto x, auto) { return add(multiply(a, add(multiply(a, three), a)), x); }) == 1);
+}
+
 TEST_CASE("sharing makes equal terms one node and folds integer constants") {
   const Ref x = number(ScalarType::int64);
   const Ref twice = tuple({add(x, int64(2)), add(x, add(int64(1), int64(1)))});

@@ -1,5 +1,9 @@
 // Which arrays are stored and why: the rules of docs/architecture.md, "Array fusion", one row each.
 
+#include <algorithm>
+
+#include <fmt/format.h>
+
 #include "fuse/support/stored.h"
 #include "support/catch.h"
 
@@ -382,6 +386,27 @@ TEST_CASE("chains are cut where a kernel would exceed the cap") {
   CHECK(stored(chain(200), {}) == std::vector<std::size_t>{200});
   CHECK(stored(chain(401), {}) == std::vector<std::size_t>{200, 400, 401});
   CHECK(decisions(fused(chain(401))).at(199) == "map: cut: more than 2000 operations");
+}
+
+TEST_CASE("chains whose steps read the one before twice are cut, too") {
+  const auto chain = [](int steps) {
+    return over_vectors([steps](V a) {
+      for (int i = 0; i < steps; ++i) a = zip_with(minus, a, map(additions(20), a));
+      return a;
+    });
+  };
+  fuse::Options few;
+  few.kernel_cap = 100;
+  const auto cuts = [&](int steps, const fuse::Options& options) {
+    const Texts texts = decisions(fused(chain(steps), options));
+    return std::count(texts.begin(), texts.end(),
+                      fmt::format("zip_with: cut: more than {} operations", options.kernel_cap));
+  };
+  CHECK(cuts(3, few) == 0);
+  CHECK(cuts(40, few) >= 40 / 5);
+  CHECK(cuts(40, few) <= 40 / 3);
+  CHECK(cuts(60, {}) == 0);
+  CHECK(cuts(600, {}) >= 600 * 20 / 2000);
 }
 
 TEST_CASE("the threshold of what is cheap is an option") {

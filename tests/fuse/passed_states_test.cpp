@@ -141,6 +141,27 @@ TEST_CASE("dear terms of the item that several terms take are computed once") {
     CHECK((node->op() != Op::primitive || node->payload().primitive != Primitive::log));
 }
 
+TEST_CASE("what terms take only where a condition says so is computed where they do, unless it is cheap") {
+  const auto stored = [](int logarithms, bool also_always) {
+    const Ref x = parameter(Type::element({float32}));
+    Ref term = x;
+    for (int k = 0; k < logarithms; ++k) term = primitive(Primitive::log, {term});
+    std::vector<Ref> items{parameter(Type::array(1, {float32}))}, results;
+    fuse::StateStep step;
+    step.item = {x};
+    for (int k = 0; k < 2; ++k) {
+      step.state.push_back(parameter(Type::element({float32})));
+      step.next.push_back(cond(is_positive(x), add(step.state.back(), term), step.state.back()));
+    }
+    if (also_always) results.push_back(term);
+    fuse::store_shared_terms(step, items, results, {});
+    return items.size() == 2;
+  };
+  CHECK(stored(1, false));
+  CHECK(!stored(20, false));
+  CHECK(stored(20, true));
+}
+
 TEST_CASE("a loop that several terms take is not computed apart, as it may not end") {
   const Ref x = parameter(Type::element({int32})), p = parameter(x->type()), b = parameter(x->type());
   const Ref is_large = lambda({p}, {primitive(Primitive::less, {literal(7), p})});

@@ -141,6 +141,24 @@ TEST_CASE("epilogues of recurrences") {
       rows<double>());
 }
 
+TEST_CASE("epilogues that only others of their kernel read") {
+  const auto newton = [](auto steps) {
+    return [=](auto a) {
+      auto x = sum(a);
+      for (int k = 0; k < steps; ++k)
+        x = zip_with(minus, x, map([](auto e) { return (e * e - 2.0) / (2.0 * e * e + 1.0); }, x));
+      return x;
+    };
+  };
+  everywhere(newton(5), rows<double>());
+  agree(newton(400)(use(numbers<double>(100))));
+  // One is read elsewhere, too.
+  const std::vector<Vector<double>> items = rows<double>();
+  const auto [early, late] =
+      unzip_seq(map_seq([=](auto a) { return std::tuple(newton(3)(a), newton(5)(a)); }, stream_in(items)));
+  agree(std::tuple(consume(elements(early)), consume(elements(late))));
+}
+
 TEST_CASE("results that others read are stored as well") {
   const std::vector<Vector<double>> items = rows<double>();
   const auto [sums, roots] = unzip_seq(map_seq(

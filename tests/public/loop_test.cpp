@@ -9,6 +9,7 @@
 
 #include "agree.h"
 #include "support/files.h"
+#include "support/memory_source.h"
 
 // awhile and acond: rounds, extents that change, streams and loops inside, what is captured, and what does
 // not run.
@@ -448,6 +449,78 @@ TEST_CASE("streams that sides of branches read") {
                       the(use(Scalar<bool>(true))), [=] { return unit(the(looped) + 1); },
                       [=] { return unit(the(looped) + 2); })),
                   ProgramError);
+}
+
+TEST_CASE("branches inside of branches inside of branches") {
+  const auto chain = [](int length) {
+    Acc<Ints> all = use(Ints{1, 2, 3});
+    for (int k = 0; k < length; ++k)
+      all = acond(
+          the(use(Scalar<bool>(true))), [=] { return map([](auto x) { return x + 1; }, all); }, use(Ints{0}));
+    return all;
+  };
+  require_same(agree(chain(40)), Ints{41, 42, 43});
+  for (const Backend backend : {Backend::interpreter, Backend::cpu})
+    CHECK_THROWS_WITH(run(chain(600), {.backend = backend}),
+                      Catch::Contains("more than 500 loops and branches are inside each other") &&
+                          Catch::Contains("loop_test.cpp"));
+}
+
+TEST_CASE("a stream that only a side mentions is read once, before the loop or the items") {
+  const auto once = [] {
+    return consume(elements(stream_in(Source<Ints>(ragged<std::int64_t>("once", {{1}, {2, 3}}, false)))));
+  };
+  std::vector<Ints> rows;
+  for (std::int64_t i = 0; i < 40; ++i) rows.push_back({i, 0, 0});
+  const auto odd = [](auto row) { return row[0] % 2 != 0; };
+  const auto added = [=](auto row, auto table) {
+    return acond(odd(row), [=] { return zip_with(plus, row, table); }, row);
+  };
+  for (const RunOptions& options :
+       {RunOptions{.backend = Backend::interpreter}, RunOptions{.threads = 1, .scheduler = "fixed:1"},
+        RunOptions{.threads = 2, .scheduler = "fixed:2"}, RunOptions{.threads = 2}}) {
+    INFO(to_string(options));
+    const auto table = once();
+    const auto step = [=](auto s) { return acond(s[0] < 100, [=] { return zip_with(plus, s, table); }, s); };
+    require_same(run(iterate(3, step, use(Ints{0, 0, 0})), options), Ints{3, 6, 9});
+    // Of some items of a sequence; of branches in branches, and in loops that run for each item.
+    const auto other = once();
+    const auto sums = map_seq([=](auto row) { return sum(added(row, other)); }, stream_in(rows));
+    const Ints got = run(consume(elements(sums)), options);
+    for (std::int64_t i = 0; i < 40; ++i) CHECK(got[i] == (i % 2 == 0 ? i : i + 6));
+    const auto third = once();
+    const auto looped = map_seq(
+        [=](auto row) {
+          return acond(
+              row[0] > 10, [=] { return sum(iterate(2, [=](auto s) { return added(s, third); }, row)); },
+              unit(std::int64_t(0)));
+        },
+        stream_in(rows));
+    const Ints rounds = run(consume(elements(looped)), options);
+    for (std::int64_t i = 0; i < 40; ++i) CHECK(rounds[i] == (i <= 10 ? 0 : i % 2 == 0 ? i : i + 6));
+  }
+  // Beside what others read of it, in one pass.
+  const auto stream = stream_in(Source<Ints>(ragged<std::int64_t>("once", {{1}, {2, 3}}, false)));
+  const auto table = consume(elements(stream));
+  const auto total = consume(fold_seq([](auto l, auto r) { return zip_with(plus, l, r); }, use(Ints{0, 0, 0}),
+                                      map_seq([](auto) { return use(Ints{1, 1, 1}); }, stream)));
+  const auto [a, b] = run(std::tuple(
+      consume(elements(map_seq([=](auto row) { return added(row, table); }, stream_in(rows)))), total));
+  CHECK(a.size() == 120);
+  CHECK(a[3] == 2);
+  CHECK(b[0] == 2);
+  // What depends on the item cannot be.
+  const auto scaled = [&](auto row) {
+    return acond(
+        odd(row),
+        [=] {
+          return consume(elements(map_seq(
+              [=](auto one) { return map([=](auto x) { return x * row[0]; }, one); }, stream_in(rows))));
+        },
+        row);
+  };
+  CHECK_THROWS_WITH(compile(consume(elements(map_seq(scaled, stream_in(rows))))),
+                    Catch::Contains("would be read once for each item of another sequence"));
 }
 
 }  // namespace

@@ -43,6 +43,22 @@ TEST_CASE("forty doublings of a term, of an array, of a stream") {
   require_same(agree(forty(use(start), and_reversed)), Ints{-half, 3 * factor, -half});
 }
 
+TEST_CASE("positions that are computed from shared terms") {
+  const auto table = use(vector_of(256, [](std::int64_t i) { return i * i; }));
+  const auto hashed = generate(Index{4, 100}, [=](auto ix) {
+    Exp<std::int64_t> h = ix[0] * 1000 + ix[1];
+    for (int k = 0; k < 40; ++k) h = h ^ (h >> 7) ^ (h << 3);
+    return table[h & 255];
+  });
+  agree(sum(hashed));
+  const auto doubled = generate(Index{4, 100}, [=](auto ix) {
+    Exp<std::int64_t> p = ix[0] + ix[1];
+    for (int k = 0; k < 70; ++k) p = p + p;  // 2^70 is 0
+    return table[p + ix[1]];
+  });
+  agree(sum(doubled));
+}
+
 TEST_CASE("arrays that read one another, whichever is mentioned first") {
   const Ints v{1, 2, 3, 4};
   const auto a = map([](I x) { return x * 10; }, use(v));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cpu/llvm/emitter.h"
+#include "ir/node_map.h"
 #include "kernel/interior.h"
 
 namespace anabranch::cpu {
@@ -28,7 +29,8 @@ class Interior : public kernel::Interior {
   void enter_row(Emitter& e) const;
 
  private:
-  llvm::Value* at(Emitter& e, const ir::Node* node, llvm::Value* inner) const;
+  using Known = ir::NodeMap<llvm::Value*>;  ///< at one inner index
+  llvm::Value* at(Emitter& e, const ir::Node* node, llvm::Value* inner, Known& known) const;
   Range range(Emitter& e, llvm::Value* lo, llvm::Value* hi, std::span<const Requirement> requirements) const;
 };
 

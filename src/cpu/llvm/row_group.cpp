@@ -5,13 +5,14 @@
 namespace anabranch::cpu {
 
 bool RowGroup::suits(const kernel::Kernel& kernel, const Rows& rows) {
+  constexpr std::size_t most_components = 8;  // for each of which rows have lanes side by side, and a buffer
   const kernel::Row& row = kernel::reduce_of(kernel).row;
   const auto alone = [](const kernel::KernelOutput& output) { return output.of == 1; };
   return std::all_of(kernel.outputs.begin(), kernel.outputs.end(), alone) && rows.commutative() &&
-         rows.stores_flat() && rows.in_vectors() && kernel::all_seeded(kernel::reduce_of(kernel)) &&
-         kernel.domain.over_items && kernel.domain.extents.empty() &&
-         row.length.kind == kernel::KernelExtent::Kind::ragged && kernel::is_flat_fold(kernel) &&
-         !kernel::checks_own_elements(kernel) && rows.seed_is_shared();
+         rows.stores_flat() && rows.components() <= most_components && rows.in_vectors() &&
+         kernel::all_seeded(kernel::reduce_of(kernel)) && kernel.domain.over_items &&
+         kernel.domain.extents.empty() && row.length.kind == kernel::KernelExtent::Kind::ragged &&
+         kernel::is_flat_fold(kernel) && !kernel::checks_own_elements(kernel) && rows.seed_is_shared();
 }
 
 RowGroup::RowGroup(Rows& rows, const kernel::Kernel& kernel)
