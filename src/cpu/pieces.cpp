@@ -338,9 +338,10 @@ Cut cut(const kernel::Kernel& kernel, const CutFacts& facts, const Bindings& bin
     // Enough to be worth a task (some 20 microseconds), little enough to balance. Where there is little work
     // in all, tasks are shorter (some 3), so that every thread gets some.
     constexpr std::int64_t largest = 65536, smallest = 1024, operations = 1 << 19, parts = 16;
-    piece = std::clamp(operations / std::max(kernel.operations, 1), smallest, largest);
-    const std::int64_t work = cutter.work();
-    piece = std::clamp(work / parts, std::max(smallest, piece / 8), piece);
+    constexpr std::int64_t vectors = 64;  // whole ones, of any type
+    const std::int64_t enough = operations / std::max(kernel.operations, 1), work = cutter.work();
+    piece = std::clamp(enough, smallest, largest);
+    piece = std::clamp(work / parts, std::clamp(enough / 8 / vectors * vectors, vectors, largest / 8), piece);
     // Threads that scan a row together wait for each other, for a time that does not depend on what is computed.
     share =
         std::holds_alternative<kernel::Scan>(kernel.form) ? std::clamp(work / parts, piece, largest) : piece;

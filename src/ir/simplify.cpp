@@ -266,7 +266,7 @@ bool fails_itself(const Node& node) {
   if (node.op() == Op::parameter) return false;
   switch (node.op().as<ScalarOp>()) {
     case Op::primitive:
-      return info(node.payload().primitive).can_fail && is_integer(PrimitiveTerm(node).operand_type());
+      return can_fail(node);
     case Op::while_loop:
       return true;
     case Op::index:

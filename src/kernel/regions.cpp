@@ -26,7 +26,7 @@ bool own_total(const ir::Node& node) {
   if (node.op() == ir::Op::parameter) return true;
   switch (node.op().as<ir::ScalarOp>()) {
     case ir::Op::primitive:
-      return !(ir::info(node.payload().primitive).can_fail && ir::is_integer(node.type().scalars[0]));
+      return !ir::can_fail(node);
     case ir::Op::constant:
     case ir::Op::tuple:
     case ir::Op::project:
@@ -290,11 +290,12 @@ std::vector<int> Regions::place(const ir::Node& node, std::vector<int> uses) con
         changed = true;
       }
     // A use below another use finds the value there.
-    std::vector<int> top;
+    std::vector<int> top, sorted = uses;
+    std::sort(sorted.begin(), sorted.end());
     for (const int use : uses) {
       bool covered = false;
       for (int up = (*this)[use].parent; up >= 0 && !covered; up = (*this)[up].parent)
-        covered = std::find(uses.begin(), uses.end(), up) != uses.end();
+        covered = std::binary_search(sorted.begin(), sorted.end(), up);
       if (!covered) top.push_back(use);
     }
     changed = changed || top.size() != uses.size();

@@ -149,6 +149,19 @@ TEST_CASE("pieces cover the domain once, depend on the data only and keep rows w
   }
 }
 
+TEST_CASE("few elements each of which takes long are shared out, too") {
+  const auto tasks = [](int operations, std::int64_t positions) {
+    auto k = scaled(5.0, positions);
+    k.kernel().operations = operations;
+    return cpu::cut(k.kernel(), cpu::cut_facts_of(k.kernel()), k.bindings(), 0).tasks;
+  };
+  CHECK(tasks(1, 1000) == 1);
+  CHECK(tasks(500, 1000) == 8);
+  CHECK(tasks(100'000, 1000) == 16);
+  CHECK(tasks(100'000, 100) == 2);
+  CHECK(tasks(100'000, 1'000'000) >= 900);
+}
+
 TEST_CASE("threads change no bit, and the first error is the same on any number of them") {
   const cpu::ParallelFor backwards = [](std::int64_t n, const std::function<void(std::int64_t)>& piece) {
     std::vector<std::thread> threads;

@@ -119,6 +119,49 @@ TEST_CASE("divisors that are neither 0 nor -1 whatever the data are") {
   divisors_that_always_do<std::uint64_t>();
 }
 
+TEST_CASE("quotients of 64 bits around the numbers that a double holds") {
+  const auto check = []<class T>(T) {
+    std::vector<T> numbers;
+    for (const int bit : {0, 1, 3, 31, 32, 51, 52, 53, 54, 61, 62, 63})
+      for (const std::int64_t beside : {-1, 0, 1}) {
+        const T n = wrapped<T>((std::uint64_t{1} << bit) + static_cast<std::uint64_t>(beside));
+        for (const T each : {n, wrapped<T>(0 - static_cast<std::uint64_t>(n))}) numbers.push_back(each);
+      }
+    const auto size = std::ssize(numbers);
+    // Vectors of numbers that a double holds, of others, and of both.
+    std::sort(numbers.begin(), numbers.end());
+    const auto xs =
+        vector_of(size * size, [&](std::int64_t i) { return numbers[static_cast<std::size_t>(i / size)]; });
+    const auto ys = vector_of(size * size, [&](std::int64_t i) {
+      const T y = numbers[static_cast<std::size_t>(i % size)];
+      return y == 0 || y == static_cast<T>(-1) ? T{3} : y;
+    });
+    const auto both = [](auto x, auto y) { return pack(x / y, x % y); };
+    const auto all = agree(zip_with(both, use(xs), use(ys)));
+    for (std::int64_t i = 0; i < size * size; ++i)
+      if (all[i] != std::tuple(static_cast<T>(xs[i] / ys[i]), static_cast<T>(xs[i] % ys[i])))
+        FAIL(xs[i] << " by " << ys[i]);
+    for (const T y : {T{1}, T{7}, ys[0], ys[size / 2], ys[size - 1]}) {
+      const auto by = the(use(Scalar<T>(y)));
+      agree(map([=](auto x) { return both(x, by); }, use(xs)));
+      // Under a condition, in a loop whose rounds differ, by a literal.
+      agree(map([=](auto x) { return cond(x > T{9}, x / by, x); }, use(xs)));
+      agree(map([=](auto x) { return both(x, max(by, T{1})); }, use(xs)));
+    }
+    agree(map([](auto x) { return pack(x / T{10}, x % T{10}, x / T{8}, x % T{8}, x / T{1'000'000'007}); },
+              use(xs)));
+    agree(map(
+        [](auto x) {
+          return while_loop([](auto s) { return get<0>(s) != T{0}; },
+                            [](auto s) { return pack(get<0>(s) / T{10}, get<1>(s) + get<0>(s) % T{10}); },
+                            pack(x, T{0}));
+        },
+        use(xs)));
+  };
+  check(std::int64_t{});
+  check(std::uint64_t{});
+}
+
 TEST_CASE("quotients of uint16 are exact, whatever unit divides") {
   const auto all = vector_of(65536, [](std::int64_t i) { return static_cast<std::uint16_t>(i); });
   for (const int by : {1, 2, 3, 7, 255, 256, 257, 641, 32767, 32768, 65535}) {

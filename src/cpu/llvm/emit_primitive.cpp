@@ -235,7 +235,7 @@ llvm::Value* Emitter::checked_divisor(const ir::Node& node, llvm::Value* x, llvm
   const auto of_active = [&] {
     return is_vector && mask ? b.CreateSelect(mask, y, llvm::ConstantInt::get(y->getType(), 1)) : y;
   };
-  if (!ir::can_fail(node)) return of_active();
+  if (!ir::can_fail(node)) return y;  // whatever lanes that are not active have for x
   llvm::Value* bad = b.CreateICmpEQ(y, llvm::Constant::getNullValue(y->getType()));
   if (ir::is_signed(type)) {
     const auto bits = static_cast<unsigned>(ir::scalar_info(type).bits);
@@ -268,10 +268,22 @@ llvm::Value* Emitter::checked_divisor(const ir::Node& node, llvm::Value* x, llvm
   return of_active();
 }
 
+namespace {
+/// In each lane the same one.
+bool is_power_of_two(const llvm::Constant& vector) {
+  const auto* number = llvm::dyn_cast_or_null<llvm::ConstantInt>(vector.getSplatValue());
+  return number && number->getValue().isPowerOf2();
+}
+}  // namespace
+
 llvm::Value* Emitter::quotient(ScalarType type, llvm::Value* x, llvm::Value* y) {
   const bool is_signed = ir::is_signed(type);
   const int bits = ir::scalar_info(type).bits;
-  if (!x->getType()->isVectorTy() || bits > 32) return is_signed ? b.CreateSDiv(x, y) : b.CreateUDiv(x, y);
+  // By a constant of up to 32 bits it is a product, by a power of two a shift.
+  const auto* by = llvm::dyn_cast<llvm::Constant>(y);
+  const bool is_cheap = by && (bits <= 32 || is_power_of_two(*by));
+  if (!x->getType()->isVectorTy() || is_cheap) return is_signed ? b.CreateSDiv(x, y) : b.CreateUDiv(x, y);
+  if (bits > 32) return wide_quotient(is_signed, x, y);
   // No vector unit divides integers; quotients of 32 bits are exact in double after truncation, those of up
   // to 16 bits in float.
   llvm::Type* real =
@@ -281,6 +293,34 @@ llvm::Value* Emitter::quotient(ScalarType type, llvm::Value* x, llvm::Value* y) 
   };
   llvm::Value* ratio = b.CreateFDiv(to_real(x), to_real(y));
   return is_signed ? b.CreateFPToSI(ratio, x->getType()) : b.CreateFPToUI(ratio, x->getType());
+}
+
+/// Of 64 bits: in double, which is exact after truncation where both are below 2^52; else lane by lane.
+llvm::Value* Emitter::wide_quotient(bool is_signed, llvm::Value* x, llvm::Value* y) {
+  llvm::Type* type = x->getType();
+  const auto number = [&](int bit) { return llvm::ConstantInt::get(type, std::uint64_t{1} << bit); };
+  const auto is_moderate = [&](llvm::Value* v) {
+    return is_signed ? b.CreateICmpULT(b.CreateAdd(v, number(52)), number(53))
+                     : b.CreateICmpULT(v, number(52));
+  };
+  llvm::Value* large = b.CreateNot(b.CreateAnd(is_moderate(x), is_moderate(y)));
+  if (mask) large = b.CreateSelect(mask, large, llvm::Constant::getNullValue(large->getType()));
+  llvm::BasicBlock *in_double = frame.block("divide_in_double"), *apart = frame.block("divide_lanes"),
+                   *done = frame.block("divided");
+  frame.branch_likely(b.CreateNot(any(large)), in_double, apart);
+  b.SetInsertPoint(in_double);
+  llvm::Type* real = llvm::FixedVectorType::get(b.getDoubleTy(), static_cast<unsigned>(width));
+  llvm::Value* ratio = b.CreateFDiv(b.CreateSIToFP(x, real), b.CreateSIToFP(y, real));
+  llvm::Value* near = b.CreateFPToSI(ratio, type);
+  b.CreateBr(done);
+  b.SetInsertPoint(apart);
+  llvm::Value* far = is_signed ? b.CreateSDiv(x, y) : b.CreateUDiv(x, y);
+  b.CreateBr(done);
+  b.SetInsertPoint(done);
+  llvm::PHINode* quotient = b.CreatePHI(type, 2);
+  quotient->addIncoming(near, in_double);
+  quotient->addIncoming(far, apart);
+  return quotient;
 }
 
 llvm::Value* Emitter::float_remainder(ScalarType type, llvm::Value* x, llvm::Value* y) {

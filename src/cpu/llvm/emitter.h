@@ -169,9 +169,10 @@ class Emitter {
   Value primitive(const ir::Node& node);
   Value apply(const ir::Node& node, std::span<const Value> operands);
   class PrimitiveBuilder;
-  /// y, or 1 in lanes that are not active. Leaves the function if an active lane has no quotient.
+  /// y; where a lane may have no quotient, 1 in those that are not active. Leaves the function if an active lane has none.
   llvm::Value* checked_divisor(const ir::Node& node, llvm::Value* x, llvm::Value* y);
   llvm::Value* quotient(ScalarType type, llvm::Value* x, llvm::Value* y);
+  llvm::Value* wide_quotient(bool is_signed, llvm::Value* x, llvm::Value* y);
   llvm::Value* float_remainder(ScalarType type, llvm::Value* x, llvm::Value* y);
 
   // emit_mathematical.cpp
