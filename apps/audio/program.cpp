@@ -228,8 +228,7 @@ FeatureSequences features(const std::vector<Feature>& wanted, const Windows& win
 }
 
 Acc<Scalar<float>> greatest(const Seq<Vector<float>>& vectors) {
-  const auto larger = [](auto x, auto y) { return unit(max(the(x), the(y))); };
-  return consume(fold_seq(larger, unit(-std::numeric_limits<float>::infinity()),
+  return consume(fold_seq(maximum_of, -std::numeric_limits<float>::infinity(),
                           map_seq([](auto v) { return maximum(v); }, vectors)));
 }
 

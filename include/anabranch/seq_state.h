@@ -52,6 +52,20 @@ using StepOf = std::remove_const_t<decltype(std::apply(
     std::declval<F&>(), std::declval<typename StateAndItem<typename ResultsOf<State>::arrays,
                                                            typename ItemArrays<A>::list>::list&>()))>;
 
+/// An operator of elements as one of arrays that have one each.
+template <class T, class F>
+auto of_single_elements(F f, Loc at) {
+  return [f, at](const Acc<Scalar<T>>& left, const Acc<Scalar<T>>& right) {
+    Exp<T> x = the(left, at), y = the(right, at);
+    return unit(as_exp(f(x, y), at), at);
+  };
+}
+
+template <class X>
+inline constexpr bool is_pair = false;
+template <class A, class B>
+inline constexpr bool is_pair<std::pair<A, B>> = true;
+
 inline Handles joined(Handles first, const Handles& second) {
   first.insert(first.end(), second.begin(), second.end());
   return first;
@@ -96,6 +110,23 @@ auto map_accum_seq(F f, const State& z, const Seq<A>& s, detail::Loc at = detail
   }
 }
 
+/// The same by a function of elements: f(state, item) takes Exps and gives a std::pair of them, z is an Exp or a value of the
+/// state's type.
+template <class F, class Z, class T>
+  requires(detail::IsExp<Z> || IsElement<Z>)
+auto map_accum_seq(F f, const Z& z, const Seq<Scalar<T>>& s, detail::Loc at = detail::Loc::current()) {
+  const auto step = [f, at](const auto& state, const Acc<Scalar<T>>& item) {
+    auto before = the(state, at);
+    Exp<T> x = the(item, at);
+    const auto both = f(before, x);
+    static_assert(
+        detail::is_pair<std::remove_const_t<decltype(both)>>,
+        "anabranch: the function of map_accum_seq gives std::pair(next state, what the item becomes)");
+    return std::pair(unit(detail::as_exp(both.first, at), at), unit(detail::as_exp(both.second, at), at));
+  };
+  return map_accum_seq(step, unit(detail::as_exp(z, at), at), s, at);
+}
+
 /// The states after each item: f(state arrays ..., item arrays ...) gives the next one. As map_accum_seq.
 template <class F, class State, class A>
   requires(detail::ItemOf<State>::valid)
@@ -120,6 +151,15 @@ auto scan_seq(F f, const State& z, const Seq<A>& s, detail::Loc at = detail::Loc
   }
 }
 
+/// The same by a function of elements: f(state, item) takes and gives Exps of the items' type, z is a number or an Exp.
+///
+///     scan_seq(plus, 0.0, numbers)  // the sum up to each item
+template <class F, class T>
+Seq<Scalar<T>> scan_seq(F f, const std::type_identity_t<Located<T>>& z, const Seq<Scalar<T>>& s,
+                        detail::Loc at = detail::Loc::current()) {
+  return scan_seq(detail::of_single_elements<T>(f, at), unit(z.value(), at), s, at);
+}
+
 /// Joins all items by f(left, right), which takes and gives Accs of the items' type and is associative: in a tree over the
 /// numbers of the items (pairs, pairs of pairs, ...), those of a chunk together, so it is as parallel as map_seq; what remains at
 /// the end is joined to z from left to right. Items may differ in shape. No items: z.
@@ -136,6 +176,15 @@ Terminal<A> fold_seq(F f, const Acc<A>& z, const Seq<A>& s, detail::Loc at = det
       detail::FromHandle{},
       detail::fold_seq(s.handle(), detail::lambda({left.handle(), right.handle()}, {result.handle()}, at, {}),
                        z.handle(), at)};
+}
+
+/// The same by a function of elements: f(left, right) takes and gives Exps of the items' type, z is a number or an Exp.
+///
+///     consume(fold_seq(maximum_of, 0.0, numbers))
+template <class F, class T>
+Terminal<Scalar<T>> fold_seq(F f, const std::type_identity_t<Located<T>>& z, const Seq<Scalar<T>>& s,
+                             detail::Loc at = detail::Loc::current()) {
+  return fold_seq(detail::of_single_elements<T>(f, at), unit(z.value(), at), s, at);
 }
 
 /// Sums of batches: consume_batch takes a sequence, some items that follow each other, and gives an Acc; combine(sum, of_batch)

@@ -24,7 +24,7 @@ int main() {
 #elif MUST_FAIL == 4
   map_accum_seq([](auto x, auto row) { return std::pair(row, x); }, unit(0.0), s);
 #elif MUST_FAIL == 5
-  scan_seq(plus, 0.0, sums);
+  scan_seq(plus, 0.0, s);
 #elif MUST_FAIL == 6
   fold_seq(add, unit(0.0), s);
 #elif MUST_FAIL == 7
@@ -35,6 +35,7 @@ int main() {
   fold_batch([](auto batch) { return consume(elements(batch)); }, add, unit(0.0), sums);
 #else
   scan_seq(add, unit(0.0), sums);
+  scan_seq(plus, 0.0, sums);
   map_accum_seq([](auto x, auto row) { return std::pair(x, row); }, unit(0.0), s);
   fold_seq(add, unit(0.0), sums);
   fold_batch([](auto batch) { return sum(consume(elements(batch))); }, add, unit(0.0), s);

@@ -39,10 +39,16 @@ inline constexpr bool fits_state = false;
 template <class F, class Z, class S, class... Xs>
   requires(is_seq<S> && ItemOf<Z>::valid)
 inline constexpr bool fits_state<F, Z, S, Xs...> = true;
+template <class F, class Z, class T, class... Xs>
+  requires(IsExp<Z> || IsElement<Z>)
+inline constexpr bool fits_state<F, Z, Seq<Scalar<T>>, Xs...> = true;
 template <class... Xs>
 inline constexpr bool fits_fold_seq = false;
 template <class F, class A, class... Xs>
 inline constexpr bool fits_fold_seq<F, Acc<A>, Seq<A>, Xs...> = true;
+template <class F, class Z, class T, class... Xs>
+  requires(OperandOf<Z, T>)
+inline constexpr bool fits_fold_seq<F, Z, Seq<Scalar<T>>, Xs...> = true;
 template <class... Xs>
 inline constexpr bool fits_fold_batch = false;
 template <class F, class G, class A, class B, class... Xs>
@@ -95,18 +101,19 @@ ANABRANCH_REFUSE_SEQ(flat_map_seq, fits_choice,
                      "flat_map_seq takes a function from an item to a sequence, and a sequence")
 ANABRANCH_REFUSE_SEQ(drop_seq, fits_count, "the number comes first, as in drop_seq(3, s); drop is for arrays")
 ANABRANCH_REFUSE_SEQ(append_seq, fits_append, "append_seq joins sequences of one type; concat joins arrays")
-ANABRANCH_REFUSE_SEQ(
-    scan_seq, fits_state,
-    "write scan_seq(f, z, s): f takes the state and an item, z is an Acc, unit(0.0) say, and s a sequence; "
-    "scans are for arrays")
-ANABRANCH_REFUSE_SEQ(
-    map_accum_seq, fits_state,
-    "write map_accum_seq(f, z, s): f takes the state and an item, z is an Acc, unit(0.0) say, and s a "
-    "sequence")
+ANABRANCH_REFUSE_SEQ(scan_seq, fits_state,
+                     "write scan_seq(f, z, s): f takes the state and an item, z is an Acc, or a number where "
+                     "the items are single "
+                     "elements, and s a sequence; scans are for arrays")
+ANABRANCH_REFUSE_SEQ(map_accum_seq, fits_state,
+                     "write map_accum_seq(f, z, s): f takes the state and an item, z is an Acc, or a number "
+                     "where the items are single "
+                     "elements, and s a sequence")
 ANABRANCH_REFUSE_SEQ(
     fold_seq, fits_fold_seq,
-    "write fold_seq(f, z, s): f joins two arrays, z is an Acc of the items' type, and s a sequence of single "
-    "arrays; fold is for the elements of an array")
+    "write fold_seq(f, z, s): f joins two arrays, z is an Acc of the items' type, or a number where the "
+    "items are "
+    "single elements, and s a sequence of single arrays; fold is for the elements of an array")
 ANABRANCH_REFUSE_SEQ(fold_batch, fits_fold_batch,
                      "write fold_batch(f, combine, z, s): f takes a sequence and gives an Acc, z is an Acc "
                      "of that type, and s a "
