@@ -388,7 +388,9 @@ int GroupBuilder::result_of(const Ref& node, int result) {
                    !is_view(context_.staged, *node);
   int number = own ? array_of(node) : -1;
   if (!own || array(number).result >= 0) number = copy_of(node);
-  group_.arrays[static_cast<std::size_t>(number)].result = result;
+  PlanArray& array = group_.arrays[static_cast<std::size_t>(number)];
+  array.result = result;
+  if (is_item(node) && !may_overlap(*stage_, node)) array.copy_of_item = item_number(node.get());
   return number;
 }
 

@@ -103,8 +103,9 @@ struct PlanArray : PlanLayout {
   bool overlap =
       false;  ///< items that may lie over each other: ArrayChunk::extents[rank] says where each begins
   std::vector<int> components = {};
-  int result = -1;     ///< chunk groups: directly written as stage result `result` (the last one, if several)
-  int last_step = -1;  ///< the last step of the group that reads it
+  int result = -1;  ///< chunk groups: directly written as stage result `result` (the last one, if several)
+  int copy_of_item = -1;  ///< of this item array of the stage, element by element
+  int last_step = -1;     ///< the last step of the group that reads it
   /// Per component: in whose memory it lies from the step on that reads that for the last time and makes this array; of
   /// none: in its own. Empty: all are. (in_place.h)
   std::vector<ArrayPart> in_place_of;

@@ -227,9 +227,10 @@ void PlanRun::run_together(const std::vector<int>& stages, PassStreams& pass) {
   std::deque<RunOptions> options;
   std::deque<RunContext> contexts;
   std::vector<std::unique_ptr<StageRun>> runs;
-  const RunBody run_in_turn = [&](int body, const std::vector<HostArray>& arguments, std::int64_t item) {
+  const RunBody run_in_turn = [&](int body, const std::vector<HostArray>& arguments, std::int64_t item,
+                                  std::span<const HostArray> into) {
     const PassStreams::Turn turn = pass.turn();
-    return apply(body, arguments, item);
+    return apply(body, arguments, item, into);
   };
   for (int m = 0; m < members; ++m) {
     const int stage = stages[static_cast<std::size_t>(m)];
@@ -342,9 +343,11 @@ std::vector<HostArray> PlanRun::run_body(int number, const std::vector<HostArray
 }
 
 std::vector<HostArray> PlanRun::run_body(RunContext& context, RunBackend& backend,
-                                         const std::vector<HostArray>& arguments, std::vector<bool> own) {
+                                         const std::vector<HostArray>& arguments, std::vector<bool> own,
+                                         std::span<const HostArray> into) {
   PlanRun run(context, backend, arguments, Inner{});
   run.own_arguments_ = std::move(own);
+  run.into_ = into;
   run.run(context.plan.actions.size());
   std::vector<HostArray> results;
   for (const int result : context.plan.results) results.push_back(run.values_.place(result));
@@ -352,7 +355,7 @@ std::vector<HostArray> PlanRun::run_body(RunContext& context, RunBackend& backen
 }
 
 std::vector<HostArray> PlanRun::apply(int number, const std::vector<HostArray>& own_arguments,
-                                      std::int64_t item) {
+                                      std::int64_t item, std::span<const HostArray> into) {
   const plan::Body& body = context_.plan.bodies[static_cast<std::size_t>(number)];
   std::vector<HostArray> arguments = own_arguments;
   for (const int array : body.captured) arguments.push_back(values_.place(array));
@@ -360,7 +363,7 @@ std::vector<HostArray> PlanRun::apply(int number, const std::vector<HostArray>& 
   RunContext context = context_.for_nested(body.plan, own);
   context.item = item;
   context.sizes = &sizes_[static_cast<std::size_t>(number)];
-  std::vector<HostArray> results = run_body(context, backend_, arguments);
+  std::vector<HostArray> results = run_body(context, backend_, arguments, {}, into);
   for (const HostArray& result : results) backend_.fetch(result);
   return results;
 }

@@ -26,17 +26,17 @@ class PlanRun {
   GlobalValues& values() { return values_; }
   /// Runs functions that are applied as a stream passes, as long as this lives. Nobody is told of streams inside of them.
   RunBody applied_functions() {
-    return [this](int body, const std::vector<HostArray>& arguments, std::int64_t item) {
-      return apply(body, arguments, item);
-    };
+    return [this](int body, const std::vector<HostArray>& arguments, std::int64_t item,
+                  std::span<const HostArray> into) { return apply(body, arguments, item, into); };
   }
   /// Result r as the caller gets it. What is no array of this run's own, or has been given out before, is
   /// copied.
   HostArray result(std::size_t r);
   /// A program inside of another one: its results, which may be its arguments, where the back end has them (RunBackend::fetch). `own`: which of the first arguments it
-  /// may overwrite; none of the others.
+  /// may overwrite; none of the others. `into`: empty, or for each result memory that it may lie in, or null.
   static std::vector<HostArray> run_body(RunContext& context, RunBackend& backend,
-                                         const std::vector<HostArray>& arguments, std::vector<bool> own = {});
+                                         const std::vector<HostArray>& arguments, std::vector<bool> own = {},
+                                         std::span<const HostArray> into = {});
 
  private:
   /// A body of a loop or a branch: its arguments are the outer run's arrays.
@@ -54,7 +54,8 @@ class PlanRun {
   void run_action(const plan::BranchAction& branch);
   std::vector<HostArray> run_body(int number, const std::vector<HostArray>& state,
                                   std::vector<bool> own = {});
-  std::vector<HostArray> apply(int body, const std::vector<HostArray>& own_arguments, std::int64_t item);
+  std::vector<HostArray> apply(int body, const std::vector<HostArray>& own_arguments, std::int64_t item,
+                               std::span<const HostArray> into);
   HostArray joined(const std::vector<HostArray>& parts, const ir::Scalars& scalars, int control);
   void set_results(int control, const std::vector<HostArray>& results);
   std::vector<HostArray> memory_for(int stage) const;
@@ -72,7 +73,7 @@ class PlanRun {
   RunBackend& backend_;
   GlobalValues values_;
   std::vector<HostArray> inputs_;
-  std::span<const HostArray> into_;  ///< memory for the results; those of a body lie anywhere
+  std::span<const HostArray> into_;  ///< memory for the results; those of a body may lie anywhere
   std::vector<bool> own_arguments_;  ///< the first ones: whether nobody else has them
   scheduler::Reservation held_inputs_;
   std::vector<scheduler::Reservation> held_;

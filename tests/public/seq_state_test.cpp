@@ -44,6 +44,76 @@ TEST_CASE("scan_seq of single elements gives the state after each item") {
   check_items(scan_seq(f, unit(1.0), map_seq(total, stream_in(rows_))), decayed);
 }
 
+TEST_CASE("functions of elements over items that are single elements") {
+  const auto sums = map_seq(total, stream_in(some_rows()));
+  const auto same = [](const auto& of_elements, const auto& of_arrays) {
+    require_same(agree(consume(of_elements)), agree(consume(of_arrays)));
+  };
+  const auto added = [](auto x, auto y) { return unit(the(x) + the(y)); };
+  same(elements(scan_seq(plus, 100.0, sums)), elements(scan_seq(added, unit(100.0), sums)));
+  same(fold_seq(plus, 100.0, sums), fold_seq(added, unit(100.0), sums));
+  const auto seed = the(sum(use(Vector<double>{1.5, 2})));
+  same(fold_seq([](auto x, auto y) { return max(x, y); }, seed, sums),
+       fold_seq([](auto x, auto y) { return zip_with(maximum_of, x, y); }, unit(seed), sums));
+  const auto numbered =
+      map_accum_seq([](auto n, auto x) { return std::pair(n + 1, pack(n, x)); }, std::int64_t{0}, sums);
+  same(elements(numbered),
+       elements(map_accum_seq(
+           [](auto n, auto x) { return std::pair(unit(the(n) + 1), unit(pack(the(n), the(x)))); },
+           unit(std::int64_t{0}), sums)));
+  // What a function gives may be a plain value.
+  const auto resets = map_accum_seq([](auto, auto x) { return std::pair(x, 1); }, 0.5, sums);
+  CHECK(agree(consume(elements(resets)))[0] == 1);
+}
+
+TEST_CASE("items with states are made where they are to lie") {
+  using Numbers = Vector<std::int32_t>;
+  const Numbers from = vector_of(5000, [](std::int64_t i) { return static_cast<std::int32_t>(i % 13 - 5); });
+  const auto last = [](auto before, auto x) { return cond(x > 0, x, before); };
+  const auto with_count = [](auto n, auto x) { return std::pair(n + 1, pack(n, x)); };
+  const auto all = compile<Numbers>([&](auto a) {
+    const auto states = consume(elements(scan_seq(last, 7, rows(a))));
+    const auto pairs = consume(elements(map_accum_seq(with_count, std::int64_t{0}, rows(a))));
+    return std::tuple(states, states, consume(tabulate(scan_seq(plus, 1, rows(a)))), pairs);
+  });
+  const auto some =
+      compile<Numbers>([&](auto a) { return consume(elements(take_seq(10, scan_seq(plus, 0, rows(a))))); });
+  const auto kept = compile<Numbers>([&](auto a) {
+    return consume(elements(filter_seq([](auto x) { return the(x) > 2; }, scan_seq(last, 7, rows(a)))));
+  });
+  const RunOptions by_interpreter{.backend = Backend::interpreter};
+  const auto [states, again, sums, pairs] = all.run(by_interpreter, from);
+  const Numbers first = some.run(by_interpreter, from), chosen = kept.run(by_interpreter, from);
+  for (const char* scheduler : {"fixed:1", "fixed:7", "fixed:1000", "adaptive"})
+    for (const int threads : {1, 2}) {
+      const RunOptions options{.threads = threads, .scheduler = scheduler};
+      INFO(to_string(options));
+      Numbers one(Index{5000}), other(Index{6000}), third(Index{5000});
+      Vector<std::tuple<std::int64_t, std::int32_t>> last_one(Index{5000});
+      all.run_into(std::tie(one, other, third, last_one), options, from);
+      require_same(one, states);
+      require_same(other, again);
+      require_same(third, sums);
+      require_same(last_one, pairs);
+      // What is not taken is not written.
+      Numbers ten = vector_of(5000, [](std::int64_t) { return std::int32_t{-1}; });
+      some.run_into(ten, options, from);
+      require_same(ten, first);
+      for (std::int64_t i = 10; i < 5000; ++i) CHECK(ten.data()[i] == -1);
+      Numbers others(Index{5000});
+      kept.run_into(others, options, from);
+      require_same(others, chosen);
+      // What is written cannot be read.
+      Numbers own = from;
+      CHECK_THROWS_AS(all.run_into(std::tie(one, own, third, last_one), options, own), ProgramError);
+    }
+  const auto quotients = compile<Numbers>([&](auto a) {
+    return consume(elements(scan_seq([](auto q, auto x) { return q + 100 / (x + 5); }, 0, rows(a))));
+  });
+  Numbers to(Index{5000});
+  CHECK_THROWS_WITH(quotients.run_into(to, {.scheduler = "fixed:7"}, from), Catch::Contains("item 0"));
+}
+
 TEST_CASE("scan_seq of arrays, and of states of other types than items") {
   // Running sums of rows of one length.
   const auto rows_ = equal_rows(9, 33);

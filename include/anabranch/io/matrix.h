@@ -175,7 +175,7 @@ class ANABRANCH_API CsrWriter {
   /// Completes the file, unless that has been done, and puts it in place.
   void commit();
   /// The same, but a file that was there is kept beside it until this is destroyed, so that `undo` can put it back: where
-  /// another file that belongs to this one cannot be put in place. Where the file system has no hard links, a file that was
+  /// another file that belongs to this one cannot be put in place. Where the file system can neither exchange names nor make hard links, a file that was
   /// there is lost.
   void commit_for_now();
   /// Takes back what `commit_for_now` did; nothing if it has done nothing.

@@ -30,6 +30,7 @@ class CpuChunk final : public ChunkGroup {
   void run_step(const plan::RequireStep& step, std::size_t number) override;
   void run_step(const plan::RearrangeStep& step, std::size_t number) override;
   void run_step(const plan::NestedStep& step, std::size_t number) override;
+  bool is_there(const plan::KernelStep& step) const;
   std::int64_t bytes_read(const plan::KernelStep& step) const;
   std::vector<void*> components_of(int array) const;
   void* biased(void* component, const plan::PlanArray& array, std::size_t c) const;

@@ -37,12 +37,12 @@ struct SinkWork;
 using MakeSink = std::function<std::unique_ptr<Sink>(ir::SinkOp, const SinkWork&)>;
 
 /// Runs a body of the plan with these arguments, and what it captures: its results. `item`: of the stream, that messages
-/// name, or ir::no_item.
+/// name, or ir::no_item. `into`: empty, or for each result memory that it may lie in, or null.
 using RunBody = std::function<std::vector<HostArray>(int body, const std::vector<HostArray>& arguments,
-                                                     std::int64_t item)>;
+                                                     std::int64_t item, std::span<const HostArray> into)>;
 /// One of them.
-using ApplyFunction =
-    std::function<std::vector<HostArray>(const std::vector<HostArray>& arguments, std::int64_t item)>;
+using ApplyFunction = std::function<std::vector<HostArray>(
+    const std::vector<HostArray>& arguments, std::int64_t item, std::span<const HostArray> into)>;
 
 /// How many elements the streams of a program gave in its latest run, where nothing else tells. Thread-safe.
 class ResultSizes {

@@ -91,8 +91,8 @@ std::vector<WrittenMemory> written_memory(std::span<const HostArray> into) {
   return written;
 }
 
-void check_not_read(std::span<const WrittenMemory> written, const std::vector<SourceChunk>& chunks,
-                    const std::vector<std::vector<ArrayInfo>>& infos) {
+void check_not_read(std::span<const WrittenMemory> written, std::span<const SourceChunk> chunks,
+                    std::span<const std::vector<ArrayInfo>> infos) {
   for (const WrittenMemory& w : written) {
     const std::vector<Bytes> own{bytes_at(w.begin, w.bytes, 1)};
     for (std::size_t b = 0; b < chunks.size(); ++b)

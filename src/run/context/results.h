@@ -22,8 +22,8 @@ std::vector<WrittenMemory> written_memory(std::span<const HostArray> into);
 
 /// Throws ProgramError where the items that a source gives are in memory that is to be written. `infos` describe
 /// the arrays of each chunk.
-void check_not_read(std::span<const WrittenMemory> written, const std::vector<SourceChunk>& chunks,
-                    const std::vector<std::vector<ArrayInfo>>& infos);
+void check_not_read(std::span<const WrittenMemory> written, std::span<const SourceChunk> chunks,
+                    std::span<const std::vector<ArrayInfo>> infos);
 
 /// Throws ResourceError unless the memory of `into` holds so many elements of this result. `more`: there may
 /// be further ones.

@@ -217,8 +217,9 @@ bool reads_live(const plan::Plan& plan, int stage) {
 
 }  // namespace
 
-OpenFed feeds(RunContext& context, RunBackend& backend, GlobalValues& global, const RunBody& run_body) {
-  return [&, run_body](const plan::StagePlan& stage, std::size_t source, Streams& streams) {
+OpenFed feeds(RunContext& context, RunBackend& backend, GlobalValues& global, const RunBody& run_body,
+              const PlacesOfItems& places) {
+  return [&, run_body, places](const plan::StagePlan& stage, std::size_t source, Streams& streams) {
     const ir::StageSource& fed = stage.sources[source];
     const plan::StagePlan::Inputs& inputs = stage.source_inputs[source];
     FeedWork work{.context = context, .node = *fed.node};
@@ -237,8 +238,12 @@ OpenFed feeds(RunContext& context, RunBackend& backend, GlobalValues& global, co
     for (const int feeding : fed.feeds) work.live |= reads_live(context.plan, feeding);
     if (!inputs.bodies.empty())
       work.apply = [run_body, body = inputs.bodies[0]](const std::vector<HostArray>& arguments,
-                                                       std::int64_t item) {
-        return run_body(body, arguments, item);
+                                                       std::int64_t item, std::span<const HostArray> into) {
+        return run_body(body, arguments, item, into);
+      };
+    if (places)
+      work.places = [places, source](std::int64_t first, std::int64_t items) {
+        return places(source, first, items);
       };
     work.stage = [&, run_body, source, fed_stage = &stage](std::size_t i) {
       return std::make_unique<FeedingStage>(context, backend, fed_stage->sources[source].feeds[i], global,

@@ -44,7 +44,7 @@ class MapAccum final : public Feed {
       const SourceChunk part = end - at_ == taken_.items ? taken_ : slice(taken_, stage_->infos(), at_, end);
       const std::vector<HostArray> state = state_;
       try {
-        SourceChunk items = work_.by_chunk ? of_chunk(part) : one_by_one(part, limit);
+        SourceChunk items = work_.by_chunk ? of_chunk(part, limit) : one_by_one(part, limit);
         at_ += items.items;
         passed_ += items.items;
         if (at_ == taken_.items) {  // its memory is not needed any more
@@ -68,8 +68,8 @@ class MapAccum final : public Feed {
   /// Of item i of those that are under way: its number as messages name it.
   std::int64_t number_of(std::int64_t i) const { return context_.names_items ? passed_ + i : ir::no_item; }
 
-  SourceChunk of_chunk(const SourceChunk& given) {
-    const std::vector<HostArray> results = results_of_chunk(given);
+  SourceChunk of_chunk(const SourceChunk& given, const Limit& limit) {
+    const std::vector<HostArray> results = results_of_chunk(given, limit);
     state_.assign(results.begin(), results.begin() + std::ssize(state_));
     SourceChunk items{given.items, given.items, 0, {}, given.first};
     for (std::size_t r = state_.size(); r < results.size(); ++r) {
@@ -80,15 +80,23 @@ class MapAccum final : public Feed {
     return items;
   }
 
-  std::vector<HostArray> results_of_chunk(const SourceChunk& given) {
+  std::vector<HostArray> results_of_chunk(const SourceChunk& given, const Limit& limit) {
     try {
-      return work_.apply(first_items(given, given.items), ir::no_item);
+      return work_.apply(first_items(given, given.items), ir::no_item, memory_for(given.items, limit));
     } catch (const ir::DeviceError&) {
       throw;
     } catch (const RunError&) {
       raise_of_first(given);
       throw;
     }
+  }
+
+  /// For what the function gives: the next state lies anywhere, and so do items that are perhaps not taken.
+  std::vector<HostArray> memory_for(std::int64_t items, const Limit& limit) const {
+    if (!work_.places || items > limit.items) return {};
+    std::vector<HostArray> memory = work_.places(passed_, items);
+    if (!memory.empty()) memory.insert(memory.begin(), state_.size(), nullptr);
+    return memory;
   }
 
   /// What the function takes of a chunk's first items.
@@ -110,7 +118,7 @@ class MapAccum final : public Feed {
     const auto fails = [&](std::int64_t items) {
       if (context_.options.stop.stop_requested()) ir::raise_cancelled();
       try {
-        work_.apply(first_items(given, items), ir::no_item);
+        work_.apply(first_items(given, items), ir::no_item, {});
         return false;
       } catch (const ir::DeviceError&) {
         throw;
@@ -123,7 +131,7 @@ class MapAccum final : public Feed {
       const std::int64_t middle = right + (wrong - right) / 2;
       (fails(middle) ? wrong : right) = middle;
     }
-    work_.apply(first_items(given, wrong), number_of(wrong - 1));
+    work_.apply(first_items(given, wrong), number_of(wrong - 1), {});
   }
 
   /// Until what they give is as much as is asked for. It is counted when it has been given: until then it takes a part of
@@ -137,7 +145,7 @@ class MapAccum final : public Feed {
       std::vector<HostArray> arguments = state_;
       for (std::size_t a = 0; a < given.arrays.size(); ++a)
         arguments.push_back(item_of(given.arrays[a], stage_->infos()[a], i));
-      const std::vector<HostArray> results = work_.apply(arguments, number_of(i));
+      const std::vector<HostArray> results = work_.apply(arguments, number_of(i), {});
       state_.assign(results.begin(), results.begin() + std::ssize(state_));
       made.append(chunk_of({results.begin() + std::ssize(state_), results.end()}),
                   std::array{ItemRange{0, 1}});

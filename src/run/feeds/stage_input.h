@@ -103,6 +103,7 @@ class StageInput {
 
  private:
   Limit limit_of(const scheduler::Target& target) const;
+  void check_items(const std::vector<SourceChunk>& chunks) const;
   std::int64_t bytes_of_views() const;
   void open(std::size_t source, Streams& streams, const OpenFed& open_fed);
   std::int64_t number_of_items(int uniform, const ir::Node& asked) const;

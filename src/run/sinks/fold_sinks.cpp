@@ -83,7 +83,7 @@ class FoldSink : public Sink {
   /// The function's results. What others hold while they compute it may need: by then it is too late to try less.
   std::vector<HostArray> apply(std::size_t function, const std::vector<HostArray>& arguments) const {
     return when_others_gave_back(context_, beside_,
-                                 [&] { return functions_[function](arguments, ir::no_item); });
+                                 [&] { return functions_[function](arguments, ir::no_item, {}); });
   }
   /// Counted, as what functions give is.
   std::shared_ptr<void> take_memory(std::int64_t bytes) const {

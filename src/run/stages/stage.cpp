@@ -18,7 +18,10 @@ StageRun::StageRun(RunContext& context, RunBackend& backend, int number, GlobalV
       number_(number),
       streams_(context.plan, pass, member),
       input_(context, context.plan.stages[static_cast<std::size_t>(number)], global, streams_,
-             feeds(context, backend, global, run_body)),
+             feeds(context, backend, global, run_body,
+                   [this](std::size_t source, std::int64_t first, std::int64_t items) {
+                     return places_of_items(source, first, items);
+                   })),
       results_(context, number, input_, into, global, run_body),
       log_(context, backend),
       in_pieces_(runs_in_pieces()) {
@@ -41,6 +44,38 @@ bool StageRun::runs_in_pieces() const {
   if (results_.keeps() && !context_.budget.unlimited()) return false;
   const bool appends = !results_.known_places() || results_.writes() || results_.runs_bodies();
   return input_.in_pieces() || (input_.gains_in_pieces() && !appends);
+}
+
+/// Single elements that are results as they are lie there when they are made: they are not copied.
+std::vector<HostArray> StageRun::places_of_items(std::size_t source, std::int64_t first,
+                                                 std::int64_t items) const {
+  if (traits_.copies_chunks) return {};
+  int number = 0;  // of the source's first array
+  for (std::size_t s = 0; s < source; ++s) number += static_cast<int>(input_.infos()[s].size());
+  std::vector<HostArray> places;
+  for (const ArrayInfo& info : input_.infos()[source]) {
+    places.push_back(info.extents.empty() ? place_of_items(number, info, first, items) : nullptr);
+    ++number;
+  }
+  return places;
+}
+
+/// `number`: of an array of the stage's items.
+HostArray StageRun::place_of_items(int number, const ArrayInfo& info, std::int64_t first,
+                                   std::int64_t items) const {
+  const plan::StagePlan& stage = input_.stage();
+  for (std::size_t r = 0; r < stage.results.size(); ++r) {
+    const plan::PlanArray& array = stage.group.arrays[static_cast<std::size_t>(stage.results[r])];
+    if (array.copy_of_item != number) continue;
+    const std::vector<void*> place = results_.place(static_cast<int>(r), first, items);
+    if (place.empty()) return nullptr;
+    auto memory = std::make_shared<detail::ArrayData>();
+    memory->scalars = info.scalars;
+    memory->extents = {items};
+    for (void* const component : place) memory->buffers.emplace_back(std::shared_ptr<void>(), component);
+    return memory;
+  }
+  return nullptr;
 }
 
 /// What is joined is held until its turn, and by more than the places that there are for it the others are not ahead.

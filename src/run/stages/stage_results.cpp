@@ -66,10 +66,10 @@ std::unique_ptr<Sink> StageResults::sink_of(std::size_t number, const StageInput
     SinkWork work{context_, array, size, into, of_item, {}, {}, beside_};
     for (const int given : stage_.sink_inputs[number].arrays) work.arrays.push_back(global.array(given));
     for (const int body : stage_.sink_inputs[number].bodies)
-      work.functions.emplace_back(
-          [run_body, body](const std::vector<HostArray>& arguments, std::int64_t item) {
-            return run_body(body, arguments, item);
-          });
+      work.functions.emplace_back([run_body, body](const std::vector<HostArray>& arguments, std::int64_t item,
+                                                   std::span<const HostArray> memory) {
+        return run_body(body, arguments, item, memory);
+      });
     return context_.own_sinks ? context_.own_sinks(sink.kind, work) : make_sink(sink.kind, work);
   } catch (const ResourceError& e) {
     throw ResourceError(
