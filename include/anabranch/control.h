@@ -169,7 +169,8 @@ State iterate(const Position&, const State& state, const F&) {
 
 /// What t gives where c holds, else what e gives: each an Acc, a std::tuple of Accs, or a function without
 /// arguments that gives one; both of one type. The side that is not taken does not run: what only it mentions
-/// is not computed, and no stream of it is read.
+/// is not computed, and no stream of it is read, but for those that depend neither on the state of a loop nor on the item of a
+/// sequence that the branch is in: they are read once, before it.
 template <class T, class E>
 auto acond(const Exp<bool>& c, const T& t, const E& e, detail::Loc at = detail::Loc::current()) {
   const auto then = detail::side_of(t);

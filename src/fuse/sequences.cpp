@@ -445,6 +445,7 @@ class Stages {
   }
 
   int add_applied(const Ref& node, const Ref& function) {
+    const InBody body(*node);
     staged_.controls.push_back({node, Applied{passed(body_of_loop(function), options_)}});
     return static_cast<int>(staged_.controls.size()) - 1;
   }

@@ -115,7 +115,8 @@ const std::vector<Machine::Number>& Machine::needs(Number computation) {
   return known->second;
 }
 
-/// The side of a branch that is not taken needs nothing, but for what the other one needs, too.
+/// The side of a branch that is not taken needs nothing, but for what the other one needs, too, and streams that are to be read
+/// once.
 std::vector<Machine::Number> Machine::operands_needed(Number computation) const {
   std::vector<Number> operands;
   const Node& node = evaluator_.node(computation);
@@ -123,8 +124,11 @@ std::vector<Machine::Number> Machine::operands_needed(Number computation) const 
     if (how.role != ir::Role::function || how.access != ir::Access::if_taken)
       operands.push_back(evaluator_.number(*operand));
   });
-  if (node.op() == Op::acond)
+  if (node.op() == Op::acond) {
     for (const Node* array : own_nodes_.of_both_sides(node)) operands.push_back(evaluator_.number(*array));
+    for (const ir::Ref& array : own_nodes_.streams_in_sides(node))
+      operands.push_back(evaluator_.number(*array));
+  }
   return operands;
 }
 

@@ -15,7 +15,10 @@ namespace anabranch::ir {
 
 namespace {
 
-bool takes_stream(const Node& node) { return node.op() == Op::consume && stream_of(node) != nullptr; }
+/// What is written is no array that others could need.
+bool takes_stream(const Node& node) {
+  return node.op() == Op::consume && !is_write(node) && stream_of(node) != nullptr;
+}
 
 /// Finds the outer program's arrays among what a function of arrays mentions.
 class Captured {
@@ -122,7 +125,6 @@ std::vector<const Node*> OwnNodes::of(std::span<const Ref> results) {
   return of(results, known);
 }
 
-/// What the sides of a branch that depends on an item take of streams, and what does not.
 std::vector<Ref> OwnNodes::streams_in_sides(const Node& branch) {
   const auto is_own = [&](const Node& node) {
     return std::all_of(node.free().begin(), node.free().end(),
@@ -197,11 +199,10 @@ thread_local int bodies = 0;
 
 InBody::InBody(const Node& control) {
   if (bodies == most_bodies)
-    throw ProgramError(
-        fmt::format("{} ({}): more than {} loops and branches are inside each other; what both sides of a "
-                    "branch mention, and "
-                    "what is computed before it, is not inside of it",
-                    name_of(control.op()), to_string(control.place()), most_bodies));
+    throw ProgramError(fmt::format(
+        "{} ({}): more than {} loops, branches and functions of sequences are inside each other; what both "
+        "sides of a branch mention, and what is computed before it, is not inside of it",
+        name_of(control.op()), to_string(control.place()), most_bodies));
   ++bodies;
 }
 InBody::~InBody() { --bodies; }

@@ -32,12 +32,14 @@ class OwnNodes {
   /// have it for itself, in a chain of branches 2^n times. But for what writes, and what is made of a stream that can be read
   /// only once, which others in a side may have to read with it; and for what these are computed from.
   const std::vector<const Node*>& of_both_sides(const Node& branch);
+  /// What the sides of a branch that depends on a state or an item take of streams, and what does not depend on them: computed
+  /// before the first round or item.
+  std::vector<Ref> streams_in_sides(const Node& branch);
   /// Arrays that the body of a loop takes from the program around it.
   const std::vector<Ref>& captured_by_loop(const Ref& function);
 
  private:
   std::vector<const Node*> found_in_both_sides(const Node& branch);
-  std::vector<Ref> streams_in_sides(const Node& branch);
   bool may_move(const Node& node);
 
   std::unordered_map<const Node*, std::vector<const Node*>> both_;

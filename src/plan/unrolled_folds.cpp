@@ -33,6 +33,7 @@ class Slopes {
 
   /// None where that is not a constant.
   std::optional<std::int64_t> of(const Ref& number) {
+    kept_.push_back(number);
     for (const Node* node : topological({&number, 1}, [](const Node& each) { return is_sum(each); }))
       if (!known_.contains(node)) known_[node] = is_sum(*node) ? of_sum(*node) : of_other(*node);
     return known_.at(number.get());
@@ -67,6 +68,7 @@ class Slopes {
 
   const Ref& parameter_;
   NodeMap<Slope> known_;
+  std::vector<Ref> kept_;  // while an address is a key
 };
 
 /// Are elements of the row read one after the other, and by rows at several positions?

@@ -7,6 +7,7 @@
 // expect: anabranch: the function of fold_seq gives an Acc of the items' type
 // expect: anabranch: write fold_batch.f, combine, z, s.
 // expect: anabranch: the functions of fold_batch give an Acc of the type of the seed
+// expect: anabranch: write scan_seq.f, z, s.
 #include <anabranch/anabranch.h>
 
 using namespace anabranch;
@@ -33,6 +34,8 @@ int main() {
   fold_batch(add, unit(0.0), sums);
 #elif MUST_FAIL == 9
   fold_batch([](auto batch) { return consume(elements(batch)); }, add, unit(0.0), sums);
+#elif MUST_FAIL == 10
+  scan_seq(plus, the(use(Scalar<std::int32_t>(0))), sums);
 #else
   scan_seq(add, unit(0.0), sums);
   scan_seq(plus, 0.0, sums);

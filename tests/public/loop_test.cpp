@@ -461,9 +461,10 @@ TEST_CASE("branches inside of branches inside of branches") {
   };
   require_same(agree(chain(40)), Ints{41, 42, 43});
   for (const Backend backend : {Backend::interpreter, Backend::cpu})
-    CHECK_THROWS_WITH(run(chain(600), {.backend = backend}),
-                      Catch::Contains("more than 500 loops and branches are inside each other") &&
-                          Catch::Contains("loop_test.cpp"));
+    CHECK_THROWS_WITH(
+        run(chain(600), {.backend = backend}),
+        Catch::Contains("more than 500 loops, branches and functions of sequences are inside each other") &&
+            Catch::Contains("loop_test.cpp"));
 }
 
 TEST_CASE("a stream that only a side mentions is read once, before the loop or the items") {
@@ -509,6 +510,32 @@ TEST_CASE("a stream that only a side mentions is read once, before the loop or t
   CHECK(a.size() == 120);
   CHECK(a[3] == 2);
   CHECK(b[0] == 2);
+  // A file is written by the program, or not at all.
+  const TemporaryDirectory folder;
+  for (const bool in_sequence : {false, true}) {
+    const auto written = [&](auto s) {
+      return acond(
+          s[0] > 1000,
+          [&] {
+            return generate(3, [=, n = consume(write(stream_in(rows), io::write_ragged(folder / "out")))](
+                                   auto) { return the(n); });
+          },
+          s);
+    };
+    if (in_sequence)
+      CHECK_THROWS_AS(compile(consume(elements(map_seq(written, stream_in(rows))))), ProgramError);
+    else
+      CHECK_THROWS_AS(compile(iterate(3, written, use(Ints{0, 0, 0}))), ProgramError);
+  }
+  // Be the side never taken: what fails there fails.
+  const auto failing =
+      consume(elements(map_seq([](auto row) { return map([](auto x) { return 1 / (x - x); }, row); },
+                               stream_in(std::vector<Ints>{{1}, {2, 3}}))));
+  const auto never = [=](auto row) {
+    return acond(row[0] < 0, [=] { return zip_with(plus, row, failing); }, row);
+  };
+  fails<RunError>(iterate(3, never, use(Ints{1, 2, 3})), {"divide", "loop_test.cpp"});
+  fails<RunError>(consume(elements(map_seq(never, stream_in(rows)))), {"divide", "loop_test.cpp"});
   // What depends on the item cannot be.
   const auto scaled = [&](auto row) {
     return acond(

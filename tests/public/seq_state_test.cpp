@@ -66,7 +66,7 @@ TEST_CASE("functions of elements over items that are single elements") {
   CHECK(agree(consume(elements(resets)))[0] == 1);
 }
 
-TEST_CASE("items with states are made where they are to lie") {
+TEST_CASE("items that states pass through, into memory that is there") {
   using Numbers = Vector<std::int32_t>;
   const Numbers from = vector_of(5000, [](std::int64_t i) { return static_cast<std::int32_t>(i % 13 - 5); });
   const auto last = [](auto before, auto x) { return cond(x > 0, x, before); };
@@ -78,11 +78,21 @@ TEST_CASE("items with states are made where they are to lie") {
   });
   const auto some =
       compile<Numbers>([&](auto a) { return consume(elements(take_seq(10, scan_seq(plus, 0, rows(a))))); });
+  const auto both = compile<Numbers>([&](auto a) {
+    const auto sums = scan_seq(plus, 0, rows(a));
+    const auto few = filter_seq([](auto x) { return the(x) == 100'000 || the(x) < -4; }, rows(take(30, a)));
+    return std::tuple(consume(fold_seq(maximum_of, 0, sums)),
+                      consume(elements(zip_with_seq([](auto s, auto) { return s; }, sums, few))));
+  });
+  const auto just_states =
+      compile<Numbers>([&](auto a) { return consume(elements(scan_seq(last, 7, rows(a)))); });
   const auto kept = compile<Numbers>([&](auto a) {
     return consume(elements(filter_seq([](auto x) { return the(x) > 2; }, scan_seq(last, 7, rows(a)))));
   });
   const RunOptions by_interpreter{.backend = Backend::interpreter};
   const auto [states, again, sums, pairs] = all.run(by_interpreter, from);
+  const auto [all_joined, beside] = both.run(by_interpreter, from);
+  CHECK(beside.size() == 3);
   const Numbers first = some.run(by_interpreter, from), chosen = kept.run(by_interpreter, from);
   for (const char* scheduler : {"fixed:1", "fixed:7", "fixed:1000", "adaptive"})
     for (const int threads : {1, 2}) {
@@ -103,6 +113,18 @@ TEST_CASE("items with states are made where they are to lie") {
       Numbers others(Index{5000});
       kept.run_into(others, options, from);
       require_same(others, chosen);
+      // Beside a shorter sequence, and joined by another sink.
+      Numbers shorter = vector_of(5000, [](std::int64_t) { return std::int32_t{-1}; });
+      Scalar<std::int32_t> joined_value;
+      both.run_into(std::tie(joined_value, shorter), options, from);
+      require_same(joined_value, all_joined);
+      require_same(shorter, beside);
+      for (std::int64_t i = 3; i < 5000; ++i) CHECK(shorter.data()[i] == -1);
+      Numbers bounded(Index{5000});
+      RunOptions with_bound = options;
+      with_bound.memory = 300'000;
+      just_states.run_into(bounded, with_bound, from);
+      require_same(bounded, states);
       // What is written cannot be read.
       Numbers own = from;
       CHECK_THROWS_AS(all.run_into(std::tie(one, own, third, last_one), options, own), ProgramError);

@@ -43,6 +43,14 @@ template <class F, class Z, class T, class... Xs>
   requires(IsExp<Z> || IsElement<Z>)
 inline constexpr bool fits_state<F, Z, Seq<Scalar<T>>, Xs...> = true;
 template <class... Xs>
+inline constexpr bool fits_scan = false;
+template <class F, class Z, class S, class... Xs>
+  requires(is_seq<S> && ItemOf<Z>::valid)
+inline constexpr bool fits_scan<F, Z, S, Xs...> = true;
+template <class F, class Z, class T, class... Xs>
+  requires(OperandOf<Z, T>)
+inline constexpr bool fits_scan<F, Z, Seq<Scalar<T>>, Xs...> = true;
+template <class... Xs>
 inline constexpr bool fits_fold_seq = false;
 template <class F, class A, class... Xs>
 inline constexpr bool fits_fold_seq<F, Acc<A>, Seq<A>, Xs...> = true;
@@ -101,7 +109,7 @@ ANABRANCH_REFUSE_SEQ(flat_map_seq, fits_choice,
                      "flat_map_seq takes a function from an item to a sequence, and a sequence")
 ANABRANCH_REFUSE_SEQ(drop_seq, fits_count, "the number comes first, as in drop_seq(3, s); drop is for arrays")
 ANABRANCH_REFUSE_SEQ(append_seq, fits_append, "append_seq joins sequences of one type; concat joins arrays")
-ANABRANCH_REFUSE_SEQ(scan_seq, fits_state,
+ANABRANCH_REFUSE_SEQ(scan_seq, fits_scan,
                      "write scan_seq(f, z, s): f takes the state and an item, z is an Acc, or a number where "
                      "the items are single "
                      "elements, and s a sequence; scans are for arrays")

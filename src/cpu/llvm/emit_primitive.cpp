@@ -314,7 +314,9 @@ llvm::Value* Emitter::wide_quotient(bool is_signed, llvm::Value* x, llvm::Value*
   llvm::Value* near = b.CreateFPToSI(ratio, type);
   b.CreateBr(done);
   b.SetInsertPoint(apart);
-  llvm::Value* far = is_signed ? b.CreateSDiv(x, y) : b.CreateUDiv(x, y);
+  // Lanes that are not active may have divided what no double holds before.
+  llvm::Value* by = mask ? b.CreateSelect(mask, y, llvm::ConstantInt::get(type, 1)) : y;
+  llvm::Value* far = is_signed ? b.CreateSDiv(x, by) : b.CreateUDiv(x, by);
   b.CreateBr(done);
   b.SetInsertPoint(done);
   llvm::PHINode* quotient = b.CreatePHI(type, 2);

@@ -404,12 +404,21 @@ bool AtomicFile::exchange() {
   struct stat there{};
   if (::lstat(place_.c_str(), &there) != 0 || !S_ISREG(there.st_mode)) return false;
   if (system_calls().exchange(temporary_.path.c_str(), place_.c_str()) != 0) {
-    if (errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP || errno == ENOENT) return false;
+    // What cannot be put in place at all the next call says.
+    if (errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP || errno == EPERM || errno == ENOENT)
+      return false;
     throw_os(path_, "cannot put in place", errno);
   }
   before_ = Before::kept;
   kept_.path = std::exchange(temporary_.path, {});
   return true;
+}
+
+/// Why a file got no second name: because the file system has none? Of another user's file the system may refuse one for itself.
+bool AtomicFile::has_no_links(int error) const {
+  struct stat there{};
+  const bool is_own = ::stat(place_.c_str(), &there) != 0 || there.st_uid == ::geteuid() || ::geteuid() == 0;
+  return error == EOPNOTSUPP || error == ENOSYS || (error == EPERM && is_own);
 }
 
 /// By a second name, where the file system has hard links and lets us make one.
@@ -425,7 +434,7 @@ void AtomicFile::keep_what_is_there() {
     kept_.path = std::move(other_name);
   } else if (failed == ENOENT) {
     before_ = Before::nothing;
-  } else if (failed != EPERM && failed != EOPNOTSUPP && failed != ENOSYS) {
+  } else if (!has_no_links(failed)) {
     throw_os(path_, "cannot keep what is there before the new file is put in place", failed);
   }
 }

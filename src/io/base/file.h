@@ -159,6 +159,7 @@ class AtomicFile {
   void is_in_place();
   bool exchange();
   void keep_what_is_there();
+  bool has_no_links(int error) const;
 
   struct Temporary {
     std::string path;  ///< empty: there is none

@@ -49,9 +49,9 @@ bool StageRun::runs_in_pieces() const {
 /// Single elements that are results as they are lie there when they are made: they are not copied.
 std::vector<HostArray> StageRun::places_of_items(std::size_t source, std::int64_t first,
                                                  std::int64_t items) const {
-  if (traits_.copies_chunks) return {};
-  int number = 0;  // of the source's first array
-  for (std::size_t s = 0; s < source; ++s) number += static_cast<int>(input_.infos()[s].size());
+  // Of several sources one may end before the others: what is read of these beyond that is no result.
+  if (traits_.copies_chunks || input_.infos().size() != 1) return {};
+  int number = 0;  // of an array
   std::vector<HostArray> places;
   for (const ArrayInfo& info : input_.infos()[source]) {
     places.push_back(info.extents.empty() ? place_of_items(number, info, first, items) : nullptr);
@@ -68,7 +68,7 @@ HostArray StageRun::place_of_items(int number, const ArrayInfo& info, std::int64
     const plan::PlanArray& array = stage.group.arrays[static_cast<std::size_t>(stage.results[r])];
     if (array.copy_of_item != number) continue;
     const std::vector<void*> place = results_.place(static_cast<int>(r), first, items);
-    if (place.empty()) return nullptr;
+    if (place.empty()) continue;
     auto memory = std::make_shared<detail::ArrayData>();
     memory->scalars = info.scalars;
     memory->extents = {items};
