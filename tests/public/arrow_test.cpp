@@ -72,7 +72,7 @@ Holder<T>* held(const Given& given, void (*make)(const Given&, T&), T& out) {
 }
 void make_schema(const Given& given, ArrowSchema& out) {
   auto* const holder = held<ArrowSchema>(given, &make_schema, out);
-  out.format = holder->given.format.c_str();
+  out.format = holder->given.format.empty() ? nullptr : holder->given.format.c_str();
   out.name = holder->given.name.c_str();
 }
 void make_array(const Given& given, ArrowArray& out) {
@@ -399,6 +399,11 @@ TEST_CASE("arrow in: other types than asked for are refused", "[once]") {
              Contains("column 'x' is int32, but rank 1 of int32 was asked for"));
   CHECK_THAT(fault<V>({struct_of({numbers, numbers}, 8)}), Contains("2 columns, but 1 arrays"));
   CHECK_THAT(fault<V>({struct_of({numbers, numbers}, 8)}, {.columns = {"y"}}), Contains("no column 'y'"));
+  // Without a format, which no schema may be.
+  CHECK_THAT(fault<V>({Given{.format = "", .length = 0, .buffers = {}}}), Contains("it has no schema"));
+  CHECK_THAT(
+      fault<V>({list_of(std::vector<std::int32_t>{0}, Given{.format = "", .length = 0, .buffers = {}})}),
+      Contains("list of ''"));
   Given coded = numbers;
   coded.dictionary = {
       Given{.format = "u", .length = 0, .buffers = {std::nullopt, std::nullopt, std::nullopt}}};

@@ -26,9 +26,12 @@ std::optional<ScalarType> scalar_of(std::string_view format) {
   return std::nullopt;
 }
 
+/// Those who made it may have left it out.
+std::string_view format_of(const ArrowSchema& schema) { return schema.format ? schema.format : ""; }
+
 /// As messages name it.
 std::string type_text(const ArrowSchema& schema) {
-  const std::string_view format = schema.format;
+  const std::string_view format = format_of(schema);
   const auto part = [&](std::int64_t i) {
     return i < schema.n_children ? type_text(*schema.children[i]) : std::string("?");
   };
@@ -65,7 +68,7 @@ class Matcher {
     const ArrowSchema* at = &schema;
     for (int d = 0; d < array_.rank; ++d) {
       if (at->dictionary) return false;
-      const std::string_view format = at->format;
+      const std::string_view format = format_of(*at);
       if (format == "u" || format == "z" || format == "U" || format == "Z") {
         column_.bytes = true;
         add_list(format == "u" || format == "z" ? ArrowList::Kind::offsets32 : ArrowList::Kind::offsets64, 0);
@@ -74,7 +77,7 @@ class Matcher {
       if (at->n_children != 1 || !take_list(format, d)) return false;
       at = at->children[0];
     }
-    column_.structs = std::string_view(at->format) == "+s";
+    column_.structs = format_of(*at) == "+s";
     return element(*at, {}) && column_.paths.size() == array_.scalars.size();
   }
 
@@ -99,7 +102,7 @@ class Matcher {
   }
   bool element(const ArrowSchema& schema, const std::vector<std::int64_t>& path) {
     if (schema.dictionary) return false;
-    if (std::string_view(schema.format) == "+s") {
+    if (format_of(schema) == "+s") {
       for (std::int64_t i = 0; i < schema.n_children; ++i) {
         std::vector<std::int64_t> further = path;
         further.push_back(i);
@@ -107,7 +110,7 @@ class Matcher {
       }
       return true;
     }
-    const auto scalar = scalar_of(schema.format);
+    const auto scalar = scalar_of(format_of(schema));
     return scalar && column_.paths.size() < array_.scalars.size() &&
            array_.scalars[column_.paths.size()] == *scalar && add_path(path);
   }
@@ -160,7 +163,7 @@ const char* arrow_format(ScalarType type) {
 std::vector<ArrowColumn> match_columns(const std::string& name, const ArrowSchema& schema,
                                        const std::vector<SinkArray>& arrays,
                                        const std::vector<std::string>& columns) {
-  const bool batches = schema.format && std::string_view(schema.format) == "+s";
+  const bool batches = format_of(schema) == "+s";
   std::vector<ArrowColumn> out;
   // A stream of one array, or whose batches are structs for elements.
   if (arrays.size() == 1 && columns.empty())

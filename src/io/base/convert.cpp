@@ -10,6 +10,7 @@ template <class From, class To>
 void convert_all(const void* in, void* out, std::int64_t count) {
   const auto* from = static_cast<const From*>(in);
   auto* to = static_cast<To*>(out);
+  // NOLINTNEXTLINE(bugprone-signed-char-misuse): a byte is a number here
   for (std::int64_t i = 0; i < count; ++i) to[i] = static_cast<To>(from[i]);
 }
 
