@@ -193,7 +193,7 @@ bool OwnNodes::may_move(const Node& node) {
 }
 
 namespace {
-constexpr int most_bodies = 500;
+constexpr int most_bodies = 200;
 thread_local int bodies = 0;
 }  // namespace
 

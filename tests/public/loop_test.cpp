@@ -462,8 +462,8 @@ TEST_CASE("branches inside of branches inside of branches") {
   require_same(agree(chain(40)), Ints{41, 42, 43});
   for (const Backend backend : {Backend::interpreter, Backend::cpu})
     CHECK_THROWS_WITH(
-        run(chain(600), {.backend = backend}),
-        Catch::Contains("more than 500 loops, branches and functions of sequences are inside each other") &&
+        run(chain(300), {.backend = backend}),
+        Catch::Contains("more than 200 loops, branches and functions of sequences are inside each other") &&
             Catch::Contains("loop_test.cpp"));
 }
 
