@@ -47,8 +47,10 @@ struct OwnWorkingDirectory : TemporaryDirectory {
 using RowSums = Program<Acc<Scalar<double>>>;
 RowSums row_sums() {
   const auto add = [](auto x, auto y) { return unit(the(x) + the(y)); };
-  const auto rows =
-      produce(300'000, [](auto i) { return generate(i % 50, [=](auto k) { return cast<double>(k * i); }); });
+  // Elements that take long enough to be told from what a chunk costs, on a busy machine, too.
+  const auto rows = produce(300'000, [](auto i) {
+    return generate(i % 50, [=](auto k) { return sin(exp(cast<double>(k * i) * 1e-7)); });
+  });
   return compile(consume(fold_seq(add, unit(0.0), map_seq([](auto row) { return sum(row); }, rows))));
 }
 
