@@ -67,5 +67,57 @@ TEST_CASE("elements does not copy what it has for every chunk") {
   CHECK(copied <= 3 * std::ssize(expected));  // each some times, not once for each chunk behind it
 }
 
+/// The library's sink, which counts the elements that are there already when room is asked for them.
+class Expecting final : public Sink {
+ public:
+  Expecting(std::unique_ptr<Sink> sink, std::int64_t& there) : sink_(std::move(sink)), there_(there) {}
+  bool order_matters() const override { return sink_->order_matters(); }
+  std::vector<void*> place(std::int64_t first, std::int64_t elements) const override {
+    return sink_->place(first, elements);
+  }
+  std::vector<void*> room(std::int64_t elements) override {
+    std::vector<void*> places = sink_->room(elements);
+    const auto* values = static_cast<const std::int64_t*>(places[0]);
+    for (std::int64_t i = 0; i < elements; ++i)
+      there_ += values[i] == sum_up_to(sink_->elements() + i) ? 1 : 0;
+    return places;
+  }
+  void commit(std::int64_t items, const PartShape::Result& part) override { sink_->commit(items, part); }
+  HostArray finish() override { return sink_->finish(); }
+  std::int64_t elements() const override { return sink_->elements(); }
+  static std::int64_t sum_up_to(std::int64_t i) { return (i + 1) * (i + 2) / 2; }
+
+ private:
+  std::unique_ptr<Sink> sink_;
+  std::int64_t& there_;
+};
+
+TEST_CASE("items that states pass through are made where elements is to have them") {
+  constexpr std::int64_t items = 5000;
+  const auto numbers = produce(items, [](auto i) { return unit(i + 1); });
+  const auto sums = scan_seq(plus, std::int64_t{0}, numbers);
+  const auto count = [&](const auto& s) {
+    const Compiled program = compile_program({front::node_of(consume(elements(s)).handle())}, {}, {});
+    std::int64_t there = 0;
+    const MakeBackend make = [&](RunContext& context, std::unique_ptr<RunBackend> cpu) {
+      context.own_sinks = [&](ir::SinkOp kind, const SinkWork& work) {
+        return std::make_unique<Expecting>(runtime::make_sink(kind, work), there);
+      };
+      return cpu;
+    };
+    RunOptions options;
+    options.threads = 2;
+    options.scheduler = "fixed:700";
+    RunReport report;
+    const HostArray result = run_on(make, program, options, &report)[0];
+    const auto* values = static_cast<const std::int64_t*>(result->buffers[0].get());
+    for (std::int64_t i = 0; i < items; ++i) CHECK(values[i] == Expecting::sum_up_to(i));
+    return there;
+  };
+  // What is made of them is made by the stage itself. (First: memory that is used again has these numbers.)
+  CHECK(count(map_seq([](auto x) { return unit(-the(x)); }, scan_seq(minus, std::int64_t{0}, numbers))) == 0);
+  CHECK(count(sums) == items);
+}
+
 }  // namespace
 }  // namespace anabranch::testing

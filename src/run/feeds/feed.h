@@ -21,8 +21,7 @@ struct FeedWork {
   bool by_chunk = false;                 ///< its function takes all items of a chunk
   bool live = false;                     ///< one of the streams that it reads, now or later, is
   ApplyFunction apply{};                 ///< its function
-  /// Where so many of its items may be put, from the one with this number on: per array memory, or null.
-  std::function<std::vector<HostArray>(std::int64_t first, std::int64_t items)> places{};
+  PlacesOfItems places{};                ///< where its items may be put; null: anywhere
   /// Makes stage i of those that feed it.
   std::function<std::unique_ptr<FeedingStage>(std::size_t i)> stage{};
 };

@@ -10,6 +10,10 @@
 /// A stage whose results another stage reads: it is run chunk by chunk, as that one asks.
 namespace anabranch::runtime {
 
+/// Where so many items of a stage's only source are to lie in the end, from the one with this number on, if they are single
+/// elements that are results as they are: for each of their arrays memory, or null; empty: nowhere.
+using PlacesOfItems = std::function<std::vector<HostArray>(std::int64_t first, std::int64_t items)>;
+
 class FeedingStage {
  public:
   /// `number`: of the plan's stages.

@@ -241,10 +241,7 @@ OpenFed feeds(RunContext& context, RunBackend& backend, GlobalValues& global, co
                                                        std::int64_t item, std::span<const HostArray> into) {
         return run_body(body, arguments, item, into);
       };
-    if (places)
-      work.places = [places, source](std::int64_t first, std::int64_t items) {
-        return places(source, first, items);
-      };
+    work.places = places;
     work.stage = [&, run_body, source, fed_stage = &stage](std::size_t i) {
       return std::make_unique<FeedingStage>(context, backend, fed_stage->sources[source].feeds[i], global,
                                             streams.of_feed(*fed_stage, source, i),

@@ -19,9 +19,7 @@ StageRun::StageRun(RunContext& context, RunBackend& backend, int number, GlobalV
       streams_(context.plan, pass, member),
       input_(context, context.plan.stages[static_cast<std::size_t>(number)], global, streams_,
              feeds(context, backend, global, run_body,
-                   [this](std::size_t source, std::int64_t first, std::int64_t items) {
-                     return places_of_items(source, first, items);
-                   })),
+                   [this](std::int64_t first, std::int64_t items) { return places_of_items(first, items); })),
       results_(context, number, input_, into, global, run_body),
       log_(context, backend),
       in_pieces_(runs_in_pieces()) {
@@ -47,13 +45,12 @@ bool StageRun::runs_in_pieces() const {
 }
 
 /// Single elements that are results as they are lie there when they are made: they are not copied.
-std::vector<HostArray> StageRun::places_of_items(std::size_t source, std::int64_t first,
-                                                 std::int64_t items) const {
+std::vector<HostArray> StageRun::places_of_items(std::int64_t first, std::int64_t items) const {
   // Of several sources one may end before the others: what is read of these beyond that is no result.
   if (traits_.copies_chunks || input_.infos().size() != 1) return {};
   int number = 0;  // of an array
   std::vector<HostArray> places;
-  for (const ArrayInfo& info : input_.infos()[source]) {
+  for (const ArrayInfo& info : input_.infos()[0]) {
     places.push_back(info.extents.empty() ? place_of_items(number, info, first, items) : nullptr);
     ++number;
   }

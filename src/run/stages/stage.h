@@ -42,7 +42,7 @@ class StageRun {
   };
 
   bool runs_in_pieces() const;
-  std::vector<HostArray> places_of_items(std::size_t source, std::int64_t first, std::int64_t items) const;
+  std::vector<HostArray> places_of_items(std::int64_t first, std::int64_t items) const;
   HostArray place_of_items(int number, const ArrayInfo& info, std::int64_t first, std::int64_t items) const;
   int slots_of_pieces() const;
   std::int64_t memory_for_chunks() const;
