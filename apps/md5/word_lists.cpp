@@ -71,7 +71,7 @@ std::shared_ptr<SourceBase> open_list(const std::string& file) {
   if (file == "-") return io::lines_of(STDIN_FILENO, {.name = "standard input"}).erased();
   std::error_code unknown;
   if (!std::filesystem::is_fifo(file, unknown)) return io::open_lines(file).erased();
-  // It is not waited here for who writes: perhaps to the list before first.
+  // Without waiting for who writes it, who may write the list before it first.
   const int descriptor = ::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (descriptor < 0) throw IoError(fmt::format("{}: {}", file, std::strerror(errno)));
   return io::lines_of(descriptor, {.close = true, .name = file}).erased();

@@ -20,8 +20,8 @@ class Functions {
   }
   /// `node` is not closed. Null: the program, which has parameters of its own.
   const Node* of(const Node& node) const {
-    const Node* innermost =
-        nullptr;  // an inner function is called while the outer one is, and has its parameters later
+    // An inner function is called while the outer one is, and has its parameters later.
+    const Node* innermost = nullptr;
     for (const Node* parameter : node.free())
       if (!innermost || parameter->id() > innermost->id()) innermost = parameter;
     const auto found = of_.find(innermost);

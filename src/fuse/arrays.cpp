@@ -330,13 +330,12 @@ class Fuser {
           if (!alone) break;
         }
         if (alone && in_place.contains(array)) {
-          std::int64_t& operations = size[alone];
-          operations += additions(cost_.at(array));
-          if (operations <= options_.kernel_cap) {
+          const std::int64_t own = additions(cost_.at(array));
+          if (size[alone] + own <= options_.kernel_cap) {
+            size[alone] += own;
             staged_.manifest.erase(array);
             released.insert(array);
           } else {
-            operations -= additions(cost_.at(array));
             staged_.manifest[array] = cut;
             alone = nullptr;
           }

@@ -236,25 +236,17 @@ void one_result_each(Stage& stage) {
   stage.results = std::move(results);
 }
 
-[[noreturn]] void refuse_stream(const Node& stream, const Node& consume) {
-  throw ProgramError(fmt::format(
-      "consume ({}): the stream of {} ({}) would be read once for each item of another sequence; consume "
-      "it before, outside of the function of that sequence, and take rows(...) of the array",
-      to_string(consume.place()), stream.label(), to_string(stream.place())));
-}
-
-/// A sequence that is read for each item anew, which its source may not allow.
-void refuse_streams(const Stage& inner, const Node& consume) {
-  for (const StageSource& source : inner.sources)
-    if (source.node->op() == Op::stream_in) refuse_stream(*source.node, consume);
-}
-
-/// The same in the bodies of a loop or a branch.
-void refuse_streams_of_items(const Node& control, std::span<const Ref> items) {
-  const Ref root(&control);
-  for (const Node* node : topological({&root, 1}))
-    if (node->op() == Op::consume && mentions(*node, items))
-      if (const Node* const stream = stream_of(*node)) refuse_stream(*stream, *node);
+/// A sequence that is read for each item anew, which its source may not allow: also in bodies of loops and branches.
+void refuse_streams_of_items(const Stage& stage) {
+  const auto enter = [&](const Node& node) { return mentions(node, stage.items); };
+  for (const Node* node : topological(stage.results, enter))
+    if (node->op() == Op::consume && !is_write(*node) && enter(*node))
+      if (const Node* const stream = stream_of(*node))
+        throw ProgramError(fmt::format(
+            "consume ({}): the stream of {} ({}) would be read once for each item of another sequence; "
+            "consume "
+            "it before, outside of the function of that sequence, and take rows(...) of the array",
+            to_string(node->place()), stream->label(), to_string(stream->place())));
 }
 
 /// What is done with several items at a time, inside of an item.
@@ -270,12 +262,12 @@ void refuse_functions(const Node& consume) {
 void find_nested(Stage& stage, std::span<const Ref> parameters) {
   const auto is_own = [&](const Node* p) { return is_among(stage.items, p) || is_among(parameters, p); };
   std::unordered_map<const Node*, std::size_t> nested_of;
+  refuse_streams_of_items(stage);
   const std::vector<const Node*> nodes = own_nodes(stage.results, parameters);
   for (const Node* node : nodes) {
     if ((node->op() != Op::consume && !has_bodies(node->op())) || !mentions(*node, stage.items)) continue;
     if (!std::all_of(node->free().begin(), node->free().end(), is_own)) continue;  // of an inner sequence
     if (has_bodies(node->op())) {
-      refuse_streams_of_items(*node, stage.items);
       Nested& nested = stage.nested.emplace_back();
       nested.control = Ref(node);
       continue;
@@ -289,7 +281,6 @@ void find_nested(Stage& stage, std::span<const Ref> parameters) {
       Stage inner;
       Items items;
       inner.results = Composer(inner, items, nullptr).compose(taken.sequence);
-      refuse_streams(inner, *node);
       stage.nested.emplace_back().inner.push_back(std::move(inner));
     }
     stage.nested[at->second].inner[0].sinks.push_back(

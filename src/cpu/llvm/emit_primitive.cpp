@@ -314,7 +314,7 @@ llvm::Value* Emitter::wide_quotient(bool is_signed, llvm::Value* x, llvm::Value*
   llvm::Value* near = b.CreateFPToSI(ratio, type);
   b.CreateBr(done);
   b.SetInsertPoint(apart);
-  // Lanes that are not active may have divided what no double holds before.
+  // In a lane that is not active y may be what an inner quotient has made of numbers that no double holds.
   llvm::Value* by = mask ? b.CreateSelect(mask, y, llvm::ConstantInt::get(type, 1)) : y;
   llvm::Value* far = is_signed ? b.CreateSDiv(x, by) : b.CreateUDiv(x, by);
   b.CreateBr(done);

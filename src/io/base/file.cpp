@@ -404,7 +404,7 @@ bool AtomicFile::exchange() {
   struct stat there{};
   if (::lstat(place_.c_str(), &there) != 0 || !S_ISREG(there.st_mode)) return false;
   if (system_calls().exchange(temporary_.path.c_str(), place_.c_str()) != 0) {
-    // What cannot be put in place at all the next call says.
+    // Where the file cannot have the name at all, the rename that comes then says so.
     if (errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP || errno == EPERM || errno == ENOENT)
       return false;
     throw_os(path_, "cannot put in place", errno);
