@@ -91,7 +91,7 @@ bool Process::blocks(int signal) const {
   return false;
 }
 
-bool Process::has_open(const std::string& folder) const {
+bool Process::has_written_to(const std::string& folder) const {
   std::error_code gone;  // the process, or a descriptor, may be meanwhile
   const std::filesystem::path descriptors = "/proc/" + std::to_string(pid_) + "/fd";
   const std::string inside = std::filesystem::canonical(folder).string() + "/";
@@ -99,7 +99,9 @@ bool Process::has_open(const std::string& folder) const {
   for (; !gone && entry != std::filesystem::directory_iterator(); entry.increment(gone)) {
     std::error_code closed;
     const std::string file = std::filesystem::read_symlink(entry->path(), closed).string();
-    if (file.starts_with(inside) && std::filesystem::is_regular_file(entry->path(), closed)) return true;
+    if (!file.starts_with(inside) || !std::filesystem::is_regular_file(entry->path(), closed)) continue;
+    if (const auto bytes = std::filesystem::file_size(entry->path(), closed); !closed && bytes > 0)
+      return true;
   }
   return false;
 }

@@ -48,8 +48,8 @@ class Process {
   void signal(int number) const;
   /// Has it begun to handle this signal? The command blocks those that it waits for.
   bool blocks(int signal) const;
-  /// Has it a regular file open in this folder, with a name or without?
-  bool has_open(const std::string& folder) const;
+  /// Has it a regular file open in this folder, with a name or without, that has bytes? One without is tried first, for a moment.
+  bool has_written_to(const std::string& folder) const;
   /// Reads both outputs to their ends and waits.
   Outcome finish();
 

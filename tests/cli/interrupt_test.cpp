@@ -139,7 +139,7 @@ TEST_CASE("signals: generate leaves nothing behind") {
   const TemporaryDirectory dir;
   for (const char* name : {"m.npz", "m.mtx"}) {
     stops({"generate", "laplacian3d", "--size", "2000", "--points", "27", "--out", dir / name}, SIGTERM, 143,
-          [&](const Process& process) { return process.has_open(dir.path()); });
+          [&](const Process& process) { return process.has_written_to(dir.path()); });
     CHECK(dir.files() == 0);
   }
 }
@@ -156,8 +156,8 @@ TEST_CASE("signals: a kill leaves nothing behind, where the file system has file
   }
   Process process({"generate", "laplacian3d", "--size", "2000", "--points", "27", "--out", dir / "m.npz"});
   ::umask(mask);
-  wait_until([&] { return process.has_open(dir.path()); });
-  REQUIRE(process.has_open(dir.path()));
+  wait_until([&] { return process.has_written_to(dir.path()); });
+  REQUIRE(process.has_written_to(dir.path()));
   process.signal(SIGKILL);
   process.finish();
   CHECK(dir.files() == 0);
