@@ -107,21 +107,30 @@ Vector<T> ones(std::int64_t count) {
   return out;
 }
 
+/// Reads what `inspect_x` has looked at. `memory`: what x and the reading of it may take.
+template <int N, class T>
+Array<N, T> read_x(const std::string& path, const Index<N>& extents, std::int64_t memory) {
+  Array<N, T> x = io::read_npy<N, T>(path, {.convert = true, .memory = memory});
+  if (x.shape() != extents) throw DataError(path + ": the file has changed since it was looked at");
+  return x;
+}
+
 /// A compiled program over the rows, what its runs give, and where that goes.
 template <class I, class T>
 class Multiplication {
  public:
-  /// `columns`: of the matrix, and so elements of each x; `vectors`: how many x there are.
+  /// `columns`: of the matrix, and so elements of each x; `vectors`: how many x there are; `memory`: what these, and the
+  /// reading of them, may take.
   Multiplication(const SmvmOptions& options, const Seq<Vector<std::tuple<I, T>>>& rows, std::int64_t columns,
-                 std::int64_t vectors)
+                 std::int64_t vectors, std::int64_t memory)
       : options_(options), vectors_(vectors) {
-    constexpr io::NpyOptions convert{.convert = true};
     if (!options.vectors.empty())
-      many_.emplace(compile(smvm<I, T>(rows, use(io::read_npy<2, T>(options.vectors, convert)))));
+      many_.emplace(
+          compile(smvm<I, T>(rows, use(read_x<2, T>(options.vectors, Index{columns, vectors}, memory)))));
     else
       one_.emplace(compile(smvm<I, T>(
-          rows,
-          use(options.vector.empty() ? ones<T>(columns) : io::read_npy<1, T>(options.vector, convert)))));
+          rows, use(options.vector.empty() ? ones<T>(columns)
+                                           : read_x<1, T>(options.vector, Index{columns}, memory)))));
   }
 
   std::string explain() const { return many_ ? many_->explain() : one_->explain(); }
@@ -161,7 +170,9 @@ void multiply(SmvmReport& report, Interrupt& interrupt) {
   report.bytes = report.nnz * static_cast<std::int64_t>(sizeof(I) + sizeof(T)) +
                  (report.header.rows + 1) * (source.info().arrays[0].offsets == OffsetType::int32 ? 4 : 8);
 
-  Multiplication<I, T> product(options, stream_in(source), report.header.cols, report.vectors);
+  // y is not there yet.
+  Multiplication<I, T> product(options, stream_in(source), report.header.cols, report.vectors,
+                               report.memory - source.erased()->resident_bytes());
   if (options.explain) return print(product.explain());
   report.runs = beside_x_and_y(for_source, report.memory, [&] {
     return run_repeatedly(options.run, report.memory, interrupt,

@@ -51,6 +51,26 @@ TEST_CASE("memory: Matrix Market is sorted within the bound") {
   CHECK(io_test::read_file(dir / "y.npy") == io_test::read_file(dir / "z.npy"));
 }
 
+TEST_CASE("memory: several x in Fortran order are turned around within the bound") {
+  if (sanitized) return;
+  const TemporaryDirectory dir;
+  io_test::Csr<> one_row;
+  one_row.cols = 4000;
+  one_row.indptr = {0, 1};
+  one_row.indices = {3};
+  one_row.values = {1};
+  io_test::write_file(dir / "a.npz", io_test::npz(io_test::members(one_row)));
+  const std::int64_t elements =
+      4000 * 7000;  // 214 MiB as doubles; zeros, which the file system need not store
+  const std::string header = io_test::npy("<f4", "(4000, 7000)", "", "True");
+  io_test::write_file(dir / "x.npy", header);
+  std::filesystem::resize_file(dir / "x.npy", header.size() + elements * sizeof(float));
+  const Outcome o = command({"smvm", dir / "a.npz", "--vectors", dir / "x.npy", "--memory", "224M"});
+  INFO(o.err);
+  REQUIRE(o.status == 0);
+  CHECK(o.peak_resident_bytes <= 224 * MiB + allowance);
+}
+
 TEST_CASE("memory: generate needs little") {
   if (sanitized) return;
   const TemporaryDirectory dir;
