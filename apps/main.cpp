@@ -82,8 +82,12 @@ int run(int argc, char** argv, std::optional<Interrupt>& interrupt, std::string&
       throw UsageError("'" + first + "' is no subcommand; there are " + CLI::detail::join(names, ", "));
     help = "anabranch " + first + " --help";
   }
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  for (std::string& argument : arguments)  // of a list CLI11 would take "[a,b]" for two
+    if (argument.starts_with("[") && argument.ends_with("]")) argument.insert(0, "./");
+  std::reverse(arguments.begin(), arguments.end());  // as CLI11 takes them
   try {
-    app.parse(argc, argv);
+    app.parse(std::move(arguments));
   } catch (const CLI::Success& asked) {
     std::ostringstream text;
     app.exit(asked, text, text);

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <random>
@@ -430,6 +431,17 @@ TEST_CASE("md5: digests that are none") {
   refused(std::string("\0\xff\x1b[2J", 6), ": line 1: '???[2J'");
   refused("", ": there is no digest in it");
   refused("\n \r\n\n", ": there is no digest in it");
+}
+
+TEST_CASE("md5: a list whose name is in brackets is one") {
+  const TemporaryDirectory dir;
+  io_test::write_file(dir / "[old,new]", "abc\n");
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(dir.path());
+  const Outcome o = md5({suite_digests[2], "[old,new]"});
+  std::filesystem::current_path(before);
+  INFO(o.err);
+  CHECK(o.out == suite_digests[2] + "  abc\n");
 }
 
 TEST_CASE("md5: digests on lines of any length that is allowed") {
