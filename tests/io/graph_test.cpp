@@ -221,7 +221,9 @@ TEST_CASE(
   CHECK(found("a.txt", "0 1\n") == io::GraphFormat::edge_text);
   CHECK(found("a.i32", "") == io::GraphFormat::edge_int32);
   CHECK(found("a.I64", "0 1\n") == io::GraphFormat::edge_int64);
-  CHECK(found("b.i32", "PK") == io::GraphFormat::npz);
+  CHECK(found("b.i32", "PK\x03\x04") == io::GraphFormat::npz);
+  CHECK(found("b.i32", "PK\x05\x06") == io::GraphFormat::npz);
+  CHECK(found("b.i32", std::string("PK\x01\x02\1\0\0\0", 8)) == io::GraphFormat::edge_int32);
   CHECK(found("c.i64", "%%MatrixMarket matrix") == io::GraphFormat::matrix_market);
   CHECK_THROWS_AS(io::find_graph_format(dir / "none"), IoError);
 }

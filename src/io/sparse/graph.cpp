@@ -60,7 +60,8 @@ bool has_banner(std::string_view start) {
 GraphFormat format_of(const ReadFile& file) {
   std::string start(static_cast<std::size_t>(std::min<std::int64_t>(file.size(), 64)), '\0');
   file.read(0, start.data(), std::ssize(start));
-  if (start.starts_with("PK")) return GraphFormat::npz;
+  // Of an archive with members, and without: two bytes alone may be those of a node's number.
+  if (start.starts_with("PK\x03\x04") || start.starts_with("PK\x05\x06")) return GraphFormat::npz;
   const std::string name = lower_case(file.name());
   if (name.ends_with(".mtx") || has_banner(start)) return GraphFormat::matrix_market;
   if (name.ends_with(".i32")) return GraphFormat::edge_int32;
