@@ -149,7 +149,10 @@ ExitStatus run_pagerank(const PageRankOptions& options, Interrupt& interrupt) {
   if (!options.out.empty()) io::write_npy(options.out, ranks);
   if (graph.header.format != io::GraphFormat::npz) report.unchecked.push_back(options.graph);
   report.total_seconds = seconds_since(begin);
-  print(options.run.json ? to_json(report) : to_text(report));
+  if (options.run.json)
+    print_json(report);
+  else
+    print(to_text(report));
   return report.converged() ? done : answer_is_no;
 }
 

@@ -57,8 +57,8 @@ struct PageRankReport {
   std::int64_t first_node() const;
 };
 
-/// One JSON object with a newline.
-std::string to_json(const PageRankReport& report);
+/// One JSON object with a newline, to standard output piece by piece: a million nodes are no small object.
+void print_json(const PageRankReport& report);
 /// The nodes of the highest rank, and a few readable lines.
 std::string to_text(const PageRankReport& report);
 

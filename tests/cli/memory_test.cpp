@@ -1,5 +1,8 @@
 #include "support/catch.h"
 
+#include <filesystem>
+#include <fstream>
+
 #include "command.h"
 
 using namespace cli_test;
@@ -69,6 +72,32 @@ TEST_CASE("memory: several x in Fortran order are turned around within the bound
   INFO(o.err);
   REQUIRE(o.status == 0);
   CHECK(o.peak_resident_bytes <= 224 * MiB + allowance);
+}
+
+TEST_CASE("memory: a million nodes are printed within the bound") {
+  if (sanitized) return;
+  const TemporaryDirectory dir;
+  io_test::write_file(dir / "g.i32", io_test::raw(std::vector<std::int32_t>{3, 5}));
+  for (const bool json : {false, true}) {
+    std::vector<std::string> line{"pagerank",    dir / "g.i32", "--nodes",      "1000000",
+                                  "--top",       "1000000",     "--memory",     "48M",
+                                  "--tolerance", "0",           "--iterations", "1"};
+    if (json) line.emplace_back("--json");
+    io_test::write_file(dir / "out", "");
+    const Outcome o =
+        command(line, {.stdout_to = dir / "out"});  // what this process holds would count as the command's
+    INFO(o.err);
+    REQUIRE(o.status == 0);
+    CHECK(o.peak_resident_bytes <= 48 * MiB + allowance);
+    if (!json) continue;
+    std::ifstream out(dir / "out");
+    CHECK(nlohmann::json::accept(out));
+    out.clear();
+    out.seekg(0);
+    std::int64_t nodes = 0;
+    for (std::string text; std::getline(out, text);) nodes += text.starts_with("      \"node\": ") ? 1 : 0;
+    CHECK(nodes == 1'000'000);
+  }
 }
 
 TEST_CASE("memory: generate needs little") {
