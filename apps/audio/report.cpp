@@ -93,7 +93,7 @@ std::string to_text(const AudioReport& r) {
                          : ""));
   out += run_lines(summary(r));
   line("Speed", fmt::format("{:.3g} times as fast as it plays", times_real_time(r)));
-  return out + memory_and_file_lines(summary(r), {}, r.request.out, nullptr);
+  return out + memory_and_file_lines(summary(r), r.unchecked, r.request.out, nullptr);
 }
 
 }  // namespace anabranch::apps

@@ -24,6 +24,15 @@ std::string range(const Spread& spread, const char* noun) {
   return fmt::format("{} to {} (median {})", spread.least, counted(spread.most, noun), spread.median);
 }
 
+/// "a, b, c and 5 more"
+std::string first_of(const std::vector<std::string>& files) {
+  constexpr std::size_t most = 4;
+  const std::size_t named = files.size() > most ? most - 1 : files.size();
+  return fmt::format("{}{}",
+                     fmt::join(files.begin(), files.begin() + static_cast<std::ptrdiff_t>(named), ", "),
+                     named < files.size() ? fmt::format(" and {} more", files.size() - named) : "");
+}
+
 bool on_gpu(const RunReport& run) { return run.backend == "cuda" || run.backend == "cpu+cuda"; }
 
 }  // namespace
@@ -117,8 +126,8 @@ std::string run_lines(const RunSummary& s) {
   line("Time", fmt::format("{:.3f} s in all: opening {:.3f} s, compiling {:.3f} s{}, {}", s.total_seconds,
                            s.open_seconds, s.runs.front_seconds + s.runs.compile_seconds,
                            kernels_from(s.runs.kernels_compiled, s.runs.kernels_from_disk),
-                           items ? fmt::format("reading {:.3f} s, computing {:.3f} s", run.read_seconds,
-                                               run.compute_seconds)
+                           items ? fmt::format("reading {:.3f} s, computing {:.3f} s{}", run.read_seconds,
+                                               run.compute_seconds, s.part)
                                  : fmt::format("running {:.3f} s", s.runs.steady_seconds())));
   if (s.runs.seconds.size() > 1)
     line("Repeats", fmt::format("{} runs, {} {:.4f} s", s.runs.seconds.size(),
@@ -137,8 +146,7 @@ std::string memory_and_file_lines(const RunSummary& s, const std::vector<std::st
                                                    binary_bytes(s.runs.peak_bytes))
                                      : "no bound, ",
                    binary_bytes(s.runs.last.peak_resident_bytes)));
-  if (!unchecked.empty())
-    line("Unchecked", fmt::format("{}: without a checksum to compare", fmt::join(unchecked, ", ")));
+  if (!unchecked.empty()) line("Unchecked", first_of(unchecked) + ": without a checksum to compare");
   if (!result.empty() || no_result) line("Result", result.empty() ? no_result : result);
   if (!s.choice.trace.empty()) line("Trace", s.choice.trace + " (for ui.perfetto.dev)");
   if (!s.choice.report.empty()) line("Report", s.choice.report + " (for a browser)");

@@ -86,6 +86,8 @@ bool may_be_file(const std::string& name) {
 
 }  // namespace
 
+bool is_digest(const std::string& text) { return fault_of(text).empty(); }
+
 std::string hex(const DigestWords& digest) {
   constexpr std::string_view all = "0123456789abcdef";
   std::string out;
@@ -98,7 +100,7 @@ std::string hex(const DigestWords& digest) {
 }
 
 DigestTable::DigestTable(const std::string& argument, std::int64_t memory) {
-  if (fault_of(argument).empty()) {
+  if (is_digest(argument)) {
     digests_.push_back(digest_of(argument));
     given_ = 1;
   } else if (may_be_file(argument)) {

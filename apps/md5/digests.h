@@ -15,6 +15,9 @@ namespace anabranch::apps {
 /// a, b, c, d: of the digest's bytes each four, the first one in the low bits.
 using DigestWords = std::array<std::uint32_t, 4>;
 
+/// Whether the text is one: 32 hexadecimal digits.
+bool is_digest(const std::string& text);
+
 /// 32 digits, lower letters.
 std::string hex(const DigestWords& digest);
 

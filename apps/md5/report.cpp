@@ -5,6 +5,7 @@
 
 #include "apps/common/quantities.h"
 #include "apps/common/run_summary.h"
+#include "apps/md5/digests.h"
 
 namespace anabranch::apps {
 
@@ -26,6 +27,13 @@ nlohmann::ordered_json found_as_json(const std::vector<FoundWord>& found) {
 
 RunSummary summary_of(const Md5Report& r) {
   return {r.options.run, r.runs, r.memory, "word", r.open_seconds, r.total_seconds};
+}
+
+/// What carries no checksum: all files.
+std::vector<std::string> unchecked(const Md5Report& r) {
+  std::vector<std::string> files = r.options.lists;
+  if (!is_digest(r.options.digests)) files.insert(files.begin(), r.options.digests);
+  return files;
 }
 
 }  // namespace
@@ -54,7 +62,7 @@ std::string to_json(const Md5Report& r) {
   out["seconds"]["run"] = r.stream_seconds();
   out["words_per_second"] = per_second(r.words, r.stream_seconds());
   out["candidates_per_second"] = per_second(r.candidates, r.stream_seconds());
-  add_files_and_stages(out, run, r.options.lists, "");
+  add_files_and_stages(out, run, unchecked(r), "");
   return dump(out);
 }
 
@@ -75,7 +83,7 @@ std::string to_text(const Md5Report& r) {
       run_lines(run);
   out += report_line("Speed", rate_text(per_second(r.words, r.stream_seconds()), "word") + ", " +
                                   rate_text(per_second(r.candidates, r.stream_seconds()), "candidate"));
-  return out + memory_and_file_lines(run, {}, "", nullptr);
+  return out + memory_and_file_lines(run, unchecked(r), "", nullptr);
 }
 
 }  // namespace anabranch::apps

@@ -370,10 +370,16 @@ TEST_CASE("audio: what it says") {
   const Arguments two{"audio", dir / "a.wav", dir / "b.wav", "--out", dir / "f.npz", "--repeat", "3"};
   const Outcome both = command(two);
   REQUIRE(both.status == 0);
-  for (const char* part : {"2 files,", "5 windows of the last file in ", "Repeats   3 runs"})
+  for (const char* part :
+       {"2 files,", "5 windows of the last file in ", " s of the last file\n", "Repeats   3 runs"})
     CHECK(both.out.find(part) != std::string::npos);
   const auto of_both = command(with(two, {"--json"})).json();
   CHECK(of_both["repeats"].size() == 3);
+  const std::string a = dir / "a.wav", b = dir / "b.wav";
+  CHECK(both.out.find("Unchecked " + a + ", " + b + ": without a checksum") != std::string::npos);
+  const Outcome five = command({"audio", a, b, a, b, b, "--features", "rms", "--out", dir / "f.csv"});
+  CHECK(five.out.find("Unchecked " + a + ", " + b + ", " + a + " and 2 more: without a checksum") !=
+        std::string::npos);
   CHECK(of_both["windows"] == 431 + 5);
   CHECK(of_both["seconds"]["total"] >= of_both["seconds"]["run"]);
   CHECK(report["windows"] == 431);
