@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "apps/common/each_line.h"
 #include "apps/common/quantities.h"
 
 namespace anabranch::apps {
@@ -38,30 +39,12 @@ std::optional<std::vector<double>> numbers_of(std::string_view line) {
   }
 }
 
-/// Calls f(number from 1 on, line).
-template <class F>
-void each_line(const std::string& path, F&& f) {
-  const auto lines = io::open_lines(path, {.longest = 4096});
-  SourceChunk chunk;
-  for (std::int64_t number = 1; lines.erased()->next({.bytes = 1 << 20}, chunk);) {
-    const void* const offsets = chunk.arrays[0].offsets.get();
-    const auto offset = [&](std::int64_t i) -> std::int64_t {
-      if (lines.info().arrays[0].offsets == OffsetType::int32)
-        return static_cast<const std::int32_t*>(offsets)[i];
-      return static_cast<const std::int64_t*>(offsets)[i];
-    };
-    const auto* bytes = static_cast<const char*>(chunk.arrays[0].data[0].get());
-    for (std::int64_t i = 0; i < chunk.items; ++i)
-      f(number++, std::string_view(bytes + offset(i), static_cast<std::size_t>(offset(i + 1) - offset(i))));
-  }
-}
-
 }  // namespace
 
 std::vector<Segment> read_segments(const std::string& path, SegmentUnit unit, double rate,
                                    std::int64_t samples, const SegmentLengths& lengths, std::int64_t memory) {
   std::vector<Segment> out;
-  each_line(path, [&](std::int64_t number, std::string_view line) {
+  each_line(io::open_lines(path, {.longest = 4096}), [&](std::int64_t number, std::string_view line) {
     const std::size_t begin = line.find_first_not_of(separators);
     if (begin == std::string_view::npos || line[begin] == '#') return;
     const auto refuse = [&](const std::string& why) {

@@ -128,12 +128,11 @@ int run_md5(const Md5Options& options, Interrupt& interrupt) {
   report.options = options;
   report.memory = options.run.memory_bound();
   std::optional<Interrupt::AtOnce> opening_may_wait(interrupt);  // for who is to write to a pipe
-  const bool piped_digests = options.digests == "-";
-  if (piped_digests && std::count(options.lists.begin(), options.lists.end(), "-") > 0)
+  if (options.digests == "-" && std::count(options.lists.begin(), options.lists.end(), "-") > 0)
     throw UsageError("DIGESTS and WORDLIST: standard input, -, is there twice: it passes once");
   refuse_compressed(options.digests);
   for (const std::string& list : options.lists) refuse_compressed(list);
-  const DigestTable digests(piped_digests ? "/dev/stdin" : options.digests, report.memory / 2);
+  const DigestTable digests(options.digests, report.memory / 2);
   report.digests_given = digests.given();
   report.digests_distinct = digests.distinct();
   const auto lists = open_word_lists(options.lists);

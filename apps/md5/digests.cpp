@@ -9,10 +9,14 @@
 #include <fstream>
 #include <utility>
 
+#include <unistd.h>
+
 #include <anabranch/error.h>
+#include <anabranch/io.h>
 
 #include <fmt/format.h>
 
+#include "apps/common/each_line.h"
 #include "apps/common/quantities.h"
 #include "apps/common/trimmed.h"
 #include "apps/common/usage_error.h"
@@ -103,6 +107,8 @@ DigestTable::DigestTable(const std::string& argument, std::int64_t memory) {
   if (is_digest(argument)) {
     digests_.push_back(digest_of(argument));
     given_ = 1;
+  } else if (argument == "-") {
+    read_standard_input(memory);
   } else if (may_be_file(argument)) {
     read(argument, memory);
   } else {
@@ -136,22 +142,7 @@ void DigestTable::read(const std::string& path, std::int64_t memory) {
   std::int64_t number = 1;
   for (; file.getline(line.data(), line.size()); ++number) {
     // What ends it has been taken, too.
-    const std::string_view text = without_name(trimmed({line.data(), file.eof() ? taken() : taken() - 1}));
-    if (text.empty()) continue;
-    if (const std::string fault = fault_of(text); !fault.empty())
-      throw DataError(fmt::format("{}: line {}: {} is no MD5 digest, 32 hexadecimal digits: {}", path, number,
-                                  shown(text), fault));
-    if (bytes() > memory)
-      throw ResourceError(fmt::format(
-          "{}: line {}: {} take {}, more than the {} that they may, half of the memory bound", path, number,
-          digests_.empty() ? "the tables to look digests up in"
-                           : "the digests up to here and the tables to look them up in",
-          counted(bytes(), "byte"), memory));
-    if (digests_.size() == most_digests)
-      throw ResourceError(
-          fmt::format("{}: line {}: there are more than {} digests", path, number, most_digests));
-    digests_.push_back(digest_of(text));
-    ++given_;
+    add(path, number, {line.data(), file.eof() ? taken() : taken() - 1}, memory);
   }
   if (file.bad()) failed();
   if (!file.eof())
@@ -159,6 +150,33 @@ void DigestTable::read(const std::string& path, std::int64_t memory) {
         fmt::format("{}: line {}: {} is no MD5 digest, 32 hexadecimal digits: it has more than {} bytes",
                     path, number, shown({line.data(), taken()}), longest_line));
   if (digests_.empty()) throw DataError(path + ": there is no digest in it");
+}
+
+void DigestTable::read_standard_input(std::int64_t memory) {
+  const std::string name = "standard input";
+  each_line(io::lines_of(STDIN_FILENO, {.name = name, .longest = longest_line}),
+            [&](std::int64_t number, std::string_view line) { add(name, number, line, memory); });
+  if (digests_.empty()) throw DataError(name + ": there is no digest in it");
+}
+
+void DigestTable::add(const std::string& file, std::int64_t number, std::string_view line,
+                      std::int64_t memory) {
+  const std::string_view text = without_name(trimmed(line));
+  if (text.empty()) return;
+  if (const std::string fault = fault_of(text); !fault.empty())
+    throw DataError(fmt::format("{}: line {}: {} is no MD5 digest, 32 hexadecimal digits: {}", file, number,
+                                shown(text), fault));
+  if (bytes() > memory)
+    throw ResourceError(fmt::format(
+        "{}: line {}: {} take {}, more than the {} that they may, half of the memory bound", file, number,
+        digests_.empty() ? "the tables to look digests up in"
+                         : "the digests up to here and the tables to look them up in",
+        counted(bytes(), "byte"), memory));
+  if (digests_.size() == most_digests)
+    throw ResourceError(
+        fmt::format("{}: line {}: there are more than {} digests", file, number, most_digests));
+  digests_.push_back(digest_of(text));
+  ++given_;
 }
 
 std::optional<std::size_t> DigestTable::find(const DigestWords& digest) const {

@@ -25,8 +25,8 @@ std::string hex(const DigestWords& digest);
 class DigestTable {
  public:
   /// `argument`: 32 hexadecimal digits, or a file with as many on each line (white space around them, and empty lines, are
-  /// nothing). UsageError where it is neither, DataError with file and line, also where a line is longer than 4 KiB, IoError;
-  /// ResourceError where they take more than `memory` bytes.
+  /// nothing), or "-", what is left of standard input. UsageError where it is none of these, DataError with file and line, also
+  /// where a line is longer than 4 KiB, IoError; ResourceError where they take more than `memory` bytes.
   DigestTable(const std::string& argument, std::int64_t memory);
   /// Of digests in any order, some of which may be there several times.
   explicit DigestTable(std::vector<DigestWords> digests);
@@ -47,6 +47,8 @@ class DigestTable {
 
  private:
   void read(const std::string& path, std::int64_t memory);
+  void read_standard_input(std::int64_t memory);
+  void add(const std::string& file, std::int64_t number, std::string_view line, std::int64_t memory);
   void bring_in_order();
 
   std::vector<DigestWords> digests_;

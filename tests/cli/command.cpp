@@ -59,6 +59,7 @@ Process::Process(const std::vector<std::string>& arguments, const Start& start) 
   pid_ = ::fork();
   if (pid_ < 0) throw std::runtime_error("no process");
   if (pid_ == 0) {
+    if (start.stdin_from >= 0) ::dup2(start.stdin_from, STDIN_FILENO);
     ::dup2(out.write, STDOUT_FILENO);
     ::dup2(err.write, STDERR_FILENO);
     for (const std::string& e : start.environment) ::putenv(const_cast<char*>(e.c_str()));

@@ -31,6 +31,7 @@ struct Outcome {
 
 struct Start {
   std::vector<std::string> environment{};  ///< "NAME=value", beside what there is
+  int stdin_from = -1;                     ///< this descriptor instead of the test's standard input
   std::string stdout_to{};                 ///< this file instead of a pipe to the test
   bool stdout_closed = false;              ///< a pipe that nobody reads
   bool stderr_terminal = false;            ///< a pseudo-terminal instead of a pipe

@@ -1,10 +1,12 @@
 #include "support/catch.h"
 
 #include <fcntl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -431,6 +433,40 @@ TEST_CASE("md5: digests that are none") {
   refused(std::string("\0\xff\x1b[2J", 6), ": line 1: '???[2J'");
   refused("", ": there is no digest in it");
   refused("\n \r\n\n", ": there is no digest in it");
+}
+
+TEST_CASE("md5: digests from standard input, from where it is, be it a file or a socket") {
+  const Files files(lines(suite_digests), lines(suite));
+  const int file = ::open(files.digests.c_str(), O_RDONLY | O_CLOEXEC);
+  REQUIRE(::lseek(file, 33 * 3, SEEK_SET) == 33 * 3);
+  Outcome o = md5({"-", files.list}, {.stdin_from = file});
+  ::close(file);
+  INFO(o.err);
+  CHECK(o.out ==
+        found_lines({suite_digests.begin() + 3, suite_digests.end()}, {suite.begin() + 3, suite.end()}));
+  CHECK(o.err.find("Unchecked -, " + files.list + ":") != std::string::npos);
+
+  const auto from_socket = [&](const std::string& text) {
+    std::array<int, 2> ends{};
+    REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0);
+    REQUIRE(::write(ends[1], text.data(), text.size()) == std::ssize(text));
+    ::close(ends[1]);
+    Outcome out = md5({"-", files.list}, {.stdin_from = ends[0]});
+    ::close(ends[0]);
+    return out;
+  };
+  CHECK(from_socket(lines(suite_digests)).out == found_lines(suite_digests, suite));
+  for (const auto& [text, message] :
+       {std::pair("\nhello\n", "standard input: line 2: 'hello' is no MD5 digest"),
+        std::pair("\n", "standard input: there is no digest in it")}) {
+    o = from_socket(text);
+    INFO(o.err);
+    CHECK(o.status == 3);
+    CHECK(o.err.find(message) != std::string::npos);
+  }
+  o = from_socket(std::string(5000, 'a'));
+  CHECK(o.status == 3);
+  CHECK(o.err.find("standard input: line 1") != std::string::npos);
 }
 
 TEST_CASE("md5: a list whose name is in brackets is one") {
