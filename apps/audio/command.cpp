@@ -2,6 +2,7 @@
 #include <chrono>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include <anabranch/io.h>
@@ -108,8 +109,10 @@ AudioReport extract(const AudioRequest& request, Interrupt& interrupt) {
   AudioReport report;
   report.request = request;
   report.memory = request.run.memory_bound();
+  std::optional<Interrupt::AtOnce> looking_cannot_be_stopped(interrupt);
   std::vector<AudioInput> inputs = inputs_of(request);
   const std::vector<Segment> segments = segments_of(request, inputs[0]);
+  looking_cannot_be_stopped.reset();
   if (!segments.empty()) inputs[0].windows = std::ssize(segments);
   report.open_seconds = seconds_since_begin();
   Extraction extraction(request, segments, inputs[0]);
@@ -117,7 +120,7 @@ AudioReport extract(const AudioRequest& request, Interrupt& interrupt) {
     print(extraction.explain());
     return report;
   }
-  FeatureFile file(request);
+  FeatureFile file(request, interrupt.token());
   ProgressLine progress(request.run.progress);
   RunOptions run = request.run.options(interrupt);
   for (const AudioInput& input : inputs) {

@@ -4,10 +4,12 @@
 #include <array>
 #include <iterator>
 #include <span>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "apps/audio/finite.h"
+#include "apps/common/check_stop.h"
 #include "apps/common/output_files.h"
 
 namespace anabranch::apps {
@@ -16,13 +18,6 @@ namespace {
 
 /// What is held on its way from a spool to the file, of rows and of text, however wide rows are: a row at least.
 constexpr std::int64_t piece_bytes = 1 << 20;
-
-/// Calls f(first row, how many) for pieces of `rows` rows of so many bytes each.
-template <class F>
-void in_pieces(std::int64_t rows, std::int64_t row_bytes, F&& f) {
-  const std::int64_t at_once = std::max<std::int64_t>(1, piece_bytes / row_bytes);
-  for (std::int64_t row = 0; row < rows; row += at_once) f(row, std::min(at_once, rows - row));
-}
 
 std::int64_t row_bytes(const Spool& spool) {
   return spool.width() * static_cast<std::int64_t>(sizeof(float));
@@ -51,7 +46,8 @@ std::string quoted(const std::string& text) {
 
 }  // namespace
 
-FeatureFile::FeatureFile(const AudioRequest& request) : request_(request) {
+FeatureFile::FeatureFile(const AudioRequest& request, std::stop_token stop)
+    : request_(request), stop_(std::move(stop)) {
   for (const Feature feature : request.wanted) not_finite_.push_back({feature, 0, {}, 0});
   if (extension_of(request.out) == ".csv") {
     csv_ = std::make_unique<io::TextWriter>(request.out);
@@ -69,10 +65,20 @@ void FeatureFile::add(const AudioInput& input, const std::vector<Segment>& segme
 }
 
 void FeatureFile::commit() {
+  check_stop(stop_);
   if (npz_)
     npz_->commit();
   else
     csv_->commit();
+}
+
+template <class F>
+void FeatureFile::in_pieces(std::int64_t rows, std::int64_t row_bytes, F&& f) const {
+  const std::int64_t at_once = std::max<std::int64_t>(1, piece_bytes / row_bytes);
+  for (std::int64_t row = 0; row < rows; row += at_once) {
+    check_stop(stop_);
+    f(row, std::min(at_once, rows - row));
+  }
 }
 
 std::vector<NotFinite> FeatureFile::not_finite() const {

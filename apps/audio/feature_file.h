@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,8 @@ struct NotFinite {
 
 class FeatureFile {
  public:
-  explicit FeatureFile(const AudioRequest& request);
+  /// Writing ends with Cancelled where a stop is requested, and nothing is left.
+  FeatureFile(const AudioRequest& request, std::stop_token stop);
   /// What the spools hold of a file. `segments`: where its windows lie, unless they are of equal length.
   void add(const AudioInput& input, const std::vector<Segment>& segments,
            const std::vector<std::unique_ptr<Spool>>& spools);
@@ -42,7 +44,12 @@ class FeatureFile {
   void look(std::size_t feature, const AudioInput& input, const std::vector<Segment>& segments,
             std::int64_t row, std::int64_t width, const std::vector<float>& rows);
 
+  /// Calls f(first row, how many) for pieces of `rows` rows of so many bytes each.
+  template <class F>
+  void in_pieces(std::int64_t rows, std::int64_t row_bytes, F&& f) const;
+
   const AudioRequest& request_;
+  const std::stop_token stop_;
   std::vector<NotFinite> not_finite_;  ///< for each feature
   std::unique_ptr<io::NpzWriter> npz_;
   std::unique_ptr<io::TextWriter> csv_;

@@ -82,11 +82,15 @@ void explain(const Source<Vector<std::tuple<I, T>>>& source, std::int64_t cols, 
   }
 }
 
-void explain_smvm(const std::string& matrix, Explain form) {
+void explain_smvm(const std::string& matrix, Explain form, Interrupt& interrupt) {
   if (matrix.empty()) return explain(io::csr_view(3, 3, small_indptr, small_indices, small_values), 3, form);
   const io::CsrHeader header = io::inspect_matrix(matrix);
   with_types_of(header, matrix, [&]<class I, class T>(std::type_identity<I>, std::type_identity<T>) {
-    explain(io::open_csr<I, T>(matrix), header.cols, form);
+    const auto source = [&] {
+      const Interrupt::AtOnce sorting_cannot_be_stopped(interrupt);
+      return io::open_csr<I, T>(matrix);
+    }();
+    explain(source, header.cols, form);
   });
 }
 
@@ -110,8 +114,8 @@ void add_explain(CLI::App& app, Action& chosen) {
          "--dot", [form] { *form = Explain::dot; }, "Print a graph, for Graphviz")
       ->excludes(json);
   sub->callback([program, matrix, form, &chosen] {
-    chosen = [matrix, form](Interrupt&) {
-      explain_smvm(*matrix, *form);
+    chosen = [matrix, form](Interrupt& interrupt) {
+      explain_smvm(*matrix, *form, interrupt);
       return done;
     };
   });

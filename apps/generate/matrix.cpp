@@ -5,6 +5,7 @@
 
 #include <anabranch/io.h>
 
+#include "apps/common/check_stop.h"
 #include "apps/generate/rows.h"
 
 namespace anabranch::apps {
@@ -34,6 +35,7 @@ GeneratedMatrix write(RowGenerator& generator, const std::string& path, const st
     values.clear();
     check_stop(stop);
   }
+  writer.finish(stop);
   writer.commit();
   return {rows, rows, writer.nnz()};
 }

@@ -5,6 +5,7 @@
 
 #include <anabranch/error.h>
 
+#include "apps/common/check_stop.h"
 #include "apps/common/quantities.h"
 
 namespace anabranch::apps {
@@ -139,10 +140,6 @@ class PowerLaw final : public RowGenerator {
 };
 
 }  // namespace
-
-void check_stop(const std::stop_token& stop) {
-  if (stop.stop_requested()) throw Cancelled("generate was cancelled");
-}
 
 std::unique_ptr<RowGenerator> row_generator(MatrixKind kind, const GenerateOptions& options) {
   const auto fail = [](const std::string& why) { throw RunError("generate: " + why); };

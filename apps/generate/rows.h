@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <stop_token>
 #include <vector>
 
 #include "apps/generate/matrix.h"
@@ -37,9 +36,6 @@ class RowGenerator {
   /// The next row; called rows() times.
   virtual void next(Row& row) = 0;
 };
-
-/// Throws Cancelled where a stop is requested.
-void check_stop(const std::stop_token& stop);
 
 /// Throws RunError on options that make no sense for the kind, Cancelled.
 std::unique_ptr<RowGenerator> row_generator(MatrixKind kind, const GenerateOptions& options);

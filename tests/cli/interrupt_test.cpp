@@ -135,6 +135,33 @@ TEST_CASE("signals: sorting a Matrix Market file stops") {
   CHECK(dir.files() == 1);
 }
 
+TEST_CASE("signals: explaining what is made of a Matrix Market file stops while that is sorted") {
+  const TemporaryDirectory dir;
+  REQUIRE(command({"generate", "laplacian2d", "--size", "900", "--out", dir / "m.mtx"}).status == 0);
+  Process process({"explain", "smvm", dir / "m.mtx"});
+  wait_until([&] { return process.blocks(SIGINT); });
+  process.signal(SIGINT);
+  CHECK(process.finish().status == 130);
+}
+
+TEST_CASE("signals: writing features stops") {
+  const TemporaryDirectory dir, out;
+  io_test::write_file(dir / "a.wav", wav(audio_signal(220'500, 9)));
+  std::string lines;  // short ones, so that most of their many lags are 0, and quickly computed
+  for (int i = 0; i < 10'000; ++i) lines += std::to_string(i * 20) + " 16\n";
+  io_test::write_file(dir / "s.txt", lines);
+  for (const char* name : {"f.csv", "f.npz"}) {
+    Process process({"audio", dir / "a.wav", "--segments", dir / "s.txt", "--features", "autocorrelation",
+                     "--max-size", "4000", "--out", out / name});
+    wait_until([&] { return process.has_written_to(out.path()); });
+    process.signal(SIGINT);
+    const Outcome o = process.finish();
+    INFO(o.err);
+    CHECK(o.status == 130);
+    CHECK(out.files() == 0);
+  }
+}
+
 TEST_CASE("signals: generate leaves nothing behind") {
   const TemporaryDirectory dir;
   for (const char* name : {"m.npz", "m.mtx"}) {

@@ -78,6 +78,20 @@ TEST_CASE("CsrWriter: nothing remains without commit, an existing file stays") {
   CHECK(read_file(dir / "m.npz") == "old");
 }
 
+TEST_CASE("CsrWriter: a stop while it is finished leaves nothing") {
+  const TemporaryDirectory dir;
+  std::stop_source stop;
+  stop.request_stop();
+  {
+    io::CsrWriter writer(dir / "m.npz", 10, ScalarType::int32, ScalarType::float64);
+    writer.append<std::int32_t, double>(std::vector<std::int64_t>{1}, std::vector<std::int32_t>{3},
+                                        std::vector<double>{1});
+    CHECK_THROWS_AS(writer.finish(stop.get_token()), Cancelled);
+    CHECK_THROWS_AS(writer.commit(), IoError);
+  }
+  CHECK(dir.files() == 0);
+}
+
 TEST_CASE("CsrWriter: what does not fit is refused") {
   TemporaryDirectory dir;
   io::CsrWriter writer(dir / "m.npz", 10, ScalarType::int32, ScalarType::float64);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <ranges>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <tuple>
 #include <type_traits>
@@ -170,8 +171,9 @@ class ANABRANCH_API CsrWriter {
   /// The untyped form.
   void append(std::span<const std::int64_t> lengths, detail::ConstArray indices, detail::ConstArray values);
   /// Completes the file, on the disk, but does not put it in place yet: so that several files appear together, or
-  /// none. What may fail has been done then.
-  void finish();
+  /// none. What may fail has been done then. What waits in spool files is copied now, which takes a while: Cancelled where a
+  /// stop is requested meanwhile.
+  void finish(const std::stop_token& stop = {});
   /// Completes the file, unless that has been done, and puts it in place.
   void commit();
   /// The same, but a file that was there is kept beside it until this is destroyed, so that `undo` can put it back: where

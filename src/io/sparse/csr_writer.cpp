@@ -28,8 +28,8 @@ class CsrSink {
   virtual ~CsrSink() = default;
   virtual void append(std::span<const std::int64_t> lengths, const void* indices, const void* values,
                       std::int64_t n) = 0;
-  /// Nothing more comes.
-  virtual void complete() = 0;
+  /// Nothing more comes. Throws Cancelled.
+  virtual void complete(const std::stop_token& stop) = 0;
 
   PathClaim claim;
   AtomicFile file;
@@ -67,10 +67,10 @@ class NpzSink final : public CsrSink {
     zip_.append(values, n * width(value));
   }
 
-  void complete() override {
+  void complete(const std::stop_token& stop) override {
     zip_.end(npy_header(npy_dtype(value), std::vector{nnz}));
-    add("indices.npy", indices_, nnz);
-    add("indptr.npy", indptr_, rows + 1);
+    add("indices.npy", indices_, nnz, stop);
+    add("indptr.npy", indptr_, rows + 1, stop);
     const std::int64_t shape[] = {rows, cols};
     zip_.member("shape.npy", npy_header("<i8", std::vector<std::int64_t>{2}) +
                                  std::string(reinterpret_cast<const char*>(shape), sizeof shape));
@@ -92,11 +92,12 @@ class NpzSink final : public CsrSink {
       indptr_.append(&narrow, 4);
     }
   }
-  void add(const char* name, BufferedWriter& spool, std::int64_t count) {
+  void add(const char* name, BufferedWriter& spool, std::int64_t count, const std::stop_token& stop) {
     spool.flush();
     zip_.begin(name, npy_header_bytes);
     std::vector<unsigned char> buffer(1 << 20);
     for (std::int64_t at = 0, n = 0; at < spool.position(); at += n) {
+      if (stop.stop_requested()) throw Cancelled(file.path() + ": writing was cancelled");
       n = std::min(static_cast<std::int64_t>(buffer.size()), spool.position() - at);
       spool.file()->read(at, buffer.data(), n);
       zip_.append(buffer.data(), n);
@@ -130,7 +131,7 @@ class MarketSink final : public CsrSink {
     }
   }
 
-  void complete() override {
+  void complete(const std::stop_token&) override {
     out_.flush();
     const std::string sizes = fmt::format("{} {} {}\n", rows, cols, nnz);
     const std::string comment = fmt::format("%{:{}}\n", "", size_bytes - 2 - sizes.size());
@@ -232,10 +233,10 @@ void CsrWriter::append(std::span<const std::int64_t> lengths, detail::ConstArray
   sink.file.guarded([&] { sink.append(lengths, indices.data, values.data, total); });
 }
 
-void CsrWriter::finish() {
+void CsrWriter::finish(const std::stop_token& stop) {
   if (sink_->is_complete) return sink_->file.check_open();
   sink_->file.guarded([&] {
-    sink_->complete();
+    sink_->complete(stop);
     sink_->file.complete();
   });
   sink_->is_complete = true;
