@@ -50,9 +50,9 @@ struct Extraction::Programs {
     std::shared_ptr<SourceBase> source;
     if (request.segments.empty()) {
       source = signal = std::make_shared<SignalSource>(request.padding(), request.pad_mode, memory);
-      signal->open(first.path);
+      signal->open(first.path, first.header);
     } else {
-      source = std::make_shared<SegmentSource>(first.path, segments, memory);
+      source = std::make_shared<SegmentSource>(first.path, first.header, segments, memory);
     }
     pass = std::make_unique<Pass>(
         compile<Scalar<std::int64_t>, Scalar<float>, Vector<std::int64_t>, Matrix<float>>(
@@ -93,7 +93,7 @@ struct Extraction::Programs {
   }
 
   RunReport run(const AudioInput& input, const RunOptions& options) {
-    if (signal) signal->open(input.path);
+    if (signal) signal->open(input.path, input.header);
     for (const auto& spool : spools) spool->clear();
     if (decibels) decibels->clear();
     const auto rate = static_cast<double>(input.header.rate);

@@ -76,9 +76,10 @@ std::vector<Segment> read_segments(const std::string& path, SegmentUnit unit, do
   return out;
 }
 
-SegmentSource::SegmentSource(const std::string& path, std::span<const Segment> segments, std::int64_t memory)
+SegmentSource::SegmentSource(const std::string& path, const io::AudioHeader& header,
+                             std::span<const Segment> segments, std::int64_t memory)
     : signal_(0, PadMode::constant, memory), segments_(segments), memory_(memory) {
-  signal_.open(path);
+  signal_.open(path, header);
   info_ = signal_.info();
   info_.items = std::ssize(segments_);
   std::int64_t work = 0;

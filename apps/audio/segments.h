@@ -35,9 +35,10 @@ std::vector<Segment> read_segments(const std::string& path, SegmentUnit unit, do
 /// The segments of a signal, one after the other. Of the signal no more is held than twice the longest of them, and a block.
 class SegmentSource final : public SourceBase {
  public:
-  /// `segments` outlive it. `memory`: the bound, in bytes. ResourceError where the longest segment is more than can be held
-  /// within it.
-  SegmentSource(const std::string& path, std::span<const Segment> segments, std::int64_t memory);
+  /// `header`: what the file has said of itself; `segments` outlive the source; `memory`: the bound, in bytes. DataError where
+  /// the file has changed since, ResourceError where the longest segment is more than can be held within the bound.
+  SegmentSource(const std::string& path, const io::AudioHeader& header, std::span<const Segment> segments,
+                std::int64_t memory);
 
   const SourceInfo& info() const override { return info_; }
   bool next(const Limit& limit, SourceChunk& chunk) override;

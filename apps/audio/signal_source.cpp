@@ -40,8 +40,8 @@ SignalSource::SignalSource(std::int64_t padding, PadMode mode, std::int64_t memo
   info_.live = false;
 }
 
-void SignalSource::open(const std::string& path) {
-  file_ = io::open_audio_mono(path, block, {.memory = memory_}).erased();
+void SignalSource::open(const std::string& path, const io::AudioHeader& header) {
+  file_ = io::open_audio_mono(path, block, {.memory = memory_, .header = header}).erased();
   info_.name = path;
   const std::int64_t frames = file_->info().work.value_or(0), ends = padding_ > 0 ? 2 : 0;
   info_.items = file_->info().items.value_or(0) + ends;

@@ -19,8 +19,8 @@ class SignalSource final : public SourceBase {
  public:
   /// `padding`: samples at either end. `memory`: the largest chunk, in bytes.
   SignalSource(std::int64_t padding, PadMode mode, std::int64_t memory);
-  /// A file whose header has been looked at: it has samples enough for the padding.
-  void open(const std::string& path);
+  /// A file whose header has been looked at: it has samples enough for the padding. DataError where it has changed since.
+  void open(const std::string& path, const io::AudioHeader& header);
 
   const SourceInfo& info() const override { return info_; }
   bool next(const Limit& limit, SourceChunk& chunk) override;

@@ -225,6 +225,23 @@ TEST_CASE("audio: several files, by their places") {
   CHECK(!std::getline(lines, line));
 }
 
+TEST_CASE("audio: an input that has changed since all were looked at is refused") {
+  const TemporaryDirectory dir, spools;
+  io_test::write_file(dir / "a.wav", ten_seconds());
+  io_test::write_file(dir / "b.wav", ten_seconds());
+  Process process(
+      {"audio", dir / "a.wav", dir / "b.wav", "--repeat", "20", "--features", "all", "--out", dir / "f.npz"},
+      {.environment = {"TMPDIR=" + spools.path()}});
+  const auto begin = std::chrono::steady_clock::now();
+  while (!process.has_written_to(spools.path()) && std::chrono::steady_clock::now() - begin < 10s)
+    std::this_thread::sleep_for(1ms);
+  io_test::write_file(dir / "b.wav", wav(audio_signal(220'500, 9), 1, 8000));
+  const Outcome o = process.finish();
+  CHECK(o.status == 3);
+  CHECK(o.err.find("b.wav: the file has changed since it was looked at") != std::string::npos);
+  CHECK(dir.files() == 2);
+}
+
 TEST_CASE("audio: inputs of one name but for the extension are lines of a .csv file") {
   const TemporaryDirectory dir;
   const auto samples = audio_signal(5000, 8);

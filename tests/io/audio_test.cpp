@@ -195,6 +195,18 @@ TEST_CASE("audio: what is no audio file, and what cannot be asked for") {
   CHECK(chunk.items == 1);
 }
 
+TEST_CASE("audio: a file that says something else than before") {
+  const TemporaryDirectory dir;
+  const std::string bytes = wav(std::vector<std::int16_t>(1000, 5), 2);
+  write_file(dir / "a.wav", bytes);
+  const io::AudioHeader header = io::inspect_audio(dir / "a.wav");
+  CHECK(open(bytes, 100, true, {.header = header})->info().work == 500);
+  for (const std::string& other :
+       {wav(std::vector<std::int16_t>(1002, 5), 2), wav(std::vector<std::int16_t>(500, 5), 1), wav({}, 2)})
+    CHECK_THROWS_WITH(open(other, 100, true, {.header = header}),
+                      "a.wav: the file has changed since it was looked at");
+}
+
 TEST_CASE("audio: files that are cut off") {
   TemporaryDirectory dir;
   const auto samples = sound(50'000, 2);

@@ -19,12 +19,16 @@ struct AudioHeader {
   std::int64_t rate = 0;               ///< frames a second
   std::optional<std::int64_t> frames;  ///< samples of a channel; unknown where the file does not say
   std::string format;                  ///< "WAV (Microsoft), Signed 16 bit PCM"
+
+  friend bool operator==(const AudioHeader&, const AudioHeader&) = default;
 };
 /// Throws DataError where it is no audio file, IoError.
 ANABRANCH_API AudioHeader inspect_audio(const std::string& path);
 
 struct AudioOptions {
   std::int64_t memory = std::int64_t{256} << 20;  ///< the largest chunk that the source gives, in bytes
+  std::optional<AudioHeader>
+      header{};  ///< from `inspect_audio`: DataError where the file says something else now
 };
 
 /// Blocks of `frames` frames, each a matrix [frames, channels]; the last one may have fewer rows. Where it has not, as far

@@ -40,6 +40,8 @@ class AudioSource final : public SourceBase {
               const AudioOptions& options)
       : file_(file), sound_(std::move(file)), block_(frames) {
     const AudioHeader& header = sound_.header();
+    if (options.header && header != *options.header)
+      throw DataError(sound_.name() + ": the file has changed since it was looked at");
     if (frames < 1) throw RunError(fmt::format("open_audio: {}: blocks of {} frames", sound_.name(), frames));
     channels_ = mono ? 1 : header.channels;
     if (mono && header.channels > 1)
