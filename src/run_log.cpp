@@ -95,26 +95,34 @@ void RunLog::tell() {
   report.front_seconds = program_.front_seconds();
   if (report_ == &own_ && !page_) return;
   if (!std::exchange(told_, true)) record_.tell(report);
-  if (page_) page_->write(page_data(program_.compiled(), options_, report));
+}
+
+void RunLog::write_page() {
+  if (page_) page_->write(page_data(program_.compiled(), options_, *report_));
 }
 
 void RunLog::complete() {
   if (complete_) return;
   stop_clock();
-  if (trace_) trace_->complete();
+  if (trace_ && !options_.only_failures) trace_->complete();
   tell();
+  if (!options_.only_failures) write_page();
   complete_ = true;
 }
 
 void RunLog::finish() {
   if (finished_) return;
   complete();
-  try {
-    if (page_) page_->commit();
-    if (trace_) trace_->finish();
-  } catch (...) {
-    if (page_) page_->undo();
-    throw;
+  if (options_.only_failures) {
+    trace_.reset();
+  } else {
+    try {
+      if (page_) page_->commit();
+      if (trace_) trace_->finish();
+    } catch (...) {
+      if (page_) page_->undo();
+      throw;
+    }
   }
   page_.reset();  // with what was there before
   finished_ = true;
@@ -134,6 +142,7 @@ void RunLog::fail(const std::exception_ptr& error) noexcept {
     }
     if (trace_) trace_->fail(text);
     tell();
+    write_page();
     if (page_) page_->commit();
   } catch (...) {  // NOLINT: the run's own error comes first
   }

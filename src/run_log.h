@@ -26,7 +26,7 @@ class RunLog {
   /// Of the run as a whole.
   RunReport& report() { return *report_; }
 
-  /// All is well: tells the caller. The files are whole, but not yet in place.
+  /// All is well: tells the caller. The files are whole, but not yet in place; unless there will be none.
   void complete();
   /// Puts them in place, both or, where one throws, none, and completes them before unless that has been done.
   void finish();
@@ -37,6 +37,7 @@ class RunLog {
   /// What is written about the run afterwards is no time of it.
   void stop_clock();
   void tell();
+  void write_page();
 
   const ProgramImpl& program_;
   const RunOptions& options_;

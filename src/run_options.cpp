@@ -54,6 +54,8 @@ void check(const RunOptions& options) {
   if (!options.trace.empty() && options.trace == options.report)
     throw ProgramError(
         fmt::format("RunOptions: {}: the timeline and the report cannot go to one file", options.trace));
+  if (options.only_failures && options.trace.empty() && options.report.empty())
+    throw ProgramError("RunOptions: only_failures, and neither a timeline nor a report is asked for");
 }
 
 void check(const ReadAhead& ahead, const RunOptions& options) {

@@ -131,10 +131,10 @@ AudioReport extract(const AudioRequest& request, Interrupt& interrupt) {
     };
     for (int i = 0; i < request.run.repeat; ++i) {
       if (inputs.size() > 1) progress.label(fmt::format("file {} of {}: ", report.files, inputs.size()));
-      if (&input == &inputs.back() && i + 1 == request.run.repeat) {
-        run.trace = request.run.trace;
-        run.report = request.run.report;
-      }
+      const bool told = i + 1 == request.run.repeat;
+      run.trace = told ? request.run.trace : "";
+      run.report = told ? request.run.report : "";
+      run.only_failures = &input != &inputs.back() && !(run.trace.empty() && run.report.empty());
       report.runs.last = extraction.run(input, run);
       report.runs.add_part(static_cast<std::size_t>(i));
     }

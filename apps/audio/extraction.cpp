@@ -118,6 +118,7 @@ struct Extraction::Programs {
     RunOptions rest = options;  // what is written of a run is that of the pass over the signal
     rest.trace.clear();
     rest.report.clear();
+    rest.only_failures = false;
     rest.progress = nullptr;
     RunReport of_rest;
     second->run(rest, &of_rest, loudest);

@@ -59,6 +59,9 @@ struct RunOptions {
   /// A file to write a page about the run to, one HTML file with plots that needs nothing else; empty: none. What it shows:
   /// docs/scheduler.md, "Reports". The same holds for it; ProgramError where the library was built without pages.
   std::string report{};
+  /// These two are written only where the run fails or is cancelled: for runs that follow one another, of which the last
+  /// one is to be told of, or the one that ends them. ProgramError without either of them.
+  bool only_failures = false;
   /// What is expected of the program: as Program::require, before anything is read.
   Expect require = Expect::nothing;
 };

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <csignal>
 #include <fstream>
+#include <limits>
 #include <numbers>
 #include <sstream>
 #include <thread>
@@ -223,6 +224,31 @@ TEST_CASE("audio: several files, by their places") {
     }
   }
   CHECK(!std::getline(lines, line));
+}
+
+TEST_CASE("audio: of several files the timeline and the report are of the one that fails, else of the last") {
+  using anabranch::testing::PageFile;
+  using anabranch::testing::TraceFile;
+  const TemporaryDirectory dir;
+  std::vector<float> samples(22'050);
+  for (const char* name : {"a.wav", "c.wav"}) io_test::write_file(dir / name, wav(samples));
+  samples[20'000] = std::numeric_limits<float>::infinity();
+  io_test::write_file(dir / "b.wav", wav(samples));
+  const auto told = [&](const Arguments& inputs, int status) {
+    const Outcome o =
+        command(with(with({"audio"}, inputs), {"--features", "rms,mfcc", "--out", dir / "f.npz", "--trace",
+                                               dir / "t.json", "--report", dir / "r.html"}));
+    INFO(o.err);
+    CHECK(o.status == status);
+    return PageFile(dir / "r.html").data;
+  };
+  const auto failed = told({dir / "a.wav", dir / "b.wav", dir / "c.wav"}, 3);
+  CHECK(failed["run"]["error"] ==
+        dir / "b.wav" + ": sample 20000 is inf, no finite number, or beyond the range of a float");
+  CHECK(TraceFile(dir / "t.json").row("run")[0].arguments.contains("error"));
+  CHECK(dir.files() == 5);
+  CHECK(told({dir / "a.wav", dir / "c.wav"}, 0)["run"]["error"].is_null());
+  CHECK(!TraceFile(dir / "t.json").row("run")[0].arguments.contains("error"));
 }
 
 TEST_CASE("audio: an input that has changed since all were looked at is refused") {

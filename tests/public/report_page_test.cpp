@@ -75,6 +75,29 @@ TEST_CASE("report page: of a run that fails or is cancelled, and without a RunRe
   CHECK(PageFile(dir / "r.html").data["run"]["error"].is_string());
 }
 
+TEST_CASE("report page: if only failures are told of, a run that succeeds leaves what was there", "[once]") {
+  const TemporaryDirectory dir;
+  const auto good = compile(consume(elements(map_seq(sums, stream_in(made_items(1000))))));
+  const auto failing = compile(consume(elements(map_seq(sums, stream_in(made_items(1000, 500))))));
+  for (const Backend backend : {Backend::cpu, Backend::interpreter}) {
+    const RunOptions options{
+        .backend = backend, .trace = dir / "t.json", .report = dir / "r.html", .only_failures = true};
+    RunReport report;
+    require_same(good.run(options, &report), good());
+    CHECK(report.seconds > 0);
+    CHECK(dir.files() == 0);
+    CHECK_THROWS_AS(failing.run(options), std::domain_error);
+    CHECK(PageFile(dir / "r.html").data["run"]["error"] == "item \"12\" is not to be had </script>");
+    const std::string trace = io_test::read_file(dir / "t.json");
+    CHECK(nlohmann::json::parse(trace).contains("traceEvents"));
+    good.run(options);
+    CHECK(dir.files() == 2);
+    CHECK(io_test::read_file(dir / "t.json") == trace);
+    for (const char* name : {"t.json", "r.html"}) std::filesystem::remove(dir / name);
+  }
+  CHECK_THROWS_WITH(good.run({.only_failures = true}), Catch::Contains("only_failures"));
+}
+
 TEST_CASE("report page: a file that cannot be made is an error before anything is read", "[once]") {
   const TemporaryDirectory dir;
   int read = 0;
