@@ -112,6 +112,8 @@ class Cutter {
     Cut out;
     out.blocks_of_a_task = std::max<std::int64_t>(1, share / order::block);
     if (rows == 0) return out;
+    // There may be more of them than can be counted in any time.
+    if (same_length(row) && value(row.length, 0) <= 0 && kernel::leaves_out_empty_rows(kernel_)) return out;
     if (same_length(row)) {
       add_rows(out, 0, rows, value(row.length, 0), piece);
     } else if (row.work_offsets >= 0 && kernel_.domain.extents.empty()) {

@@ -271,7 +271,8 @@ Schedule of_recurrence(const Bindings& bindings, int multiprocessors) {
 
 Schedule schedule(const kernel::Kernel& kernel, bool in_order, const Bindings& bindings,
                   int multiprocessors) {
-  if (bindings.positions <= 0 || bindings.items <= 0) {
+  const bool empty = fold_plan(kernel, bindings).length == 0 && kernel::leaves_out_empty_rows(kernel);
+  if (bindings.positions <= 0 || bindings.items <= 0 || empty) {
     Schedule out;
     out.why = "nothing to compute";
     return out;

@@ -10,10 +10,12 @@
 #include <fmt/format.h>
 
 #include "interp/primitives.h"
+#include "ir/extents.h"
 #include "ir/fold_order.h"
 #include "ir/op_info.h"
 #include "ir/run_error.h"
 #include "ir/scan_order.h"
+#include "ir/standard_arithmetic.h"
 #include "ir/views.h"
 
 namespace anabranch::interp {
@@ -285,10 +287,11 @@ class Operation {
     std::vector<HostArray> out{allocate(0, extents)};
     const std::optional<Element> first = seed(position_of(Op::scan, "seed"));
     if (first) out.push_back(allocate(1, others));
+    if (out.front()->size() == 0 && out.back()->size() == 0) return out;  // of rows beyond counting, too
     const auto join = joining(function);
-    std::int64_t rows = 1, step = 1;  // elements of a row are `step` apart
-    for (const std::int64_t extent : others) rows *= extent;
-    for (const std::int64_t extent : std::span(extents).subspan(axis + 1)) step *= extent;
+    const std::int64_t rows = ir::product_of(others);
+    const std::int64_t step =
+        ir::product_of(std::span(extents).subspan(axis + 1));  // elements of a row are so far apart
     for (std::int64_t row = 0; row < rows; ++row) {
       const auto place = [&](std::int64_t i, std::int64_t n) {
         return (row / step * n + in_order(i, n)) * step + row % step;
@@ -353,7 +356,8 @@ class Operation {
     check_extents(evaluator_, node_, extents);
     std::int64_t size = 1;
     bool overflows = false;
-    for (std::int64_t extent : extents) overflows = __builtin_mul_overflow(size, extent, &size) || overflows;
+    for (const std::int64_t extent : extents)  // one that is 0 may follow
+      overflows = (__builtin_mul_overflow(size, extent, &size) || overflows) && extent != 0;
     if (overflows) evaluator_.fail(node_, ir::too_many_elements(extents));
     if (size != array->size()) evaluator_.fail(node_, ir::other_size(size - array->size()));
     return view(array, 0, extents);
@@ -375,6 +379,7 @@ class Operation {
   std::vector<HostArray> sort() {
     const HostArray& array = evaluator_.array(parts_[position_of(Op::sort, "array")]);
     const std::int64_t length = array->extents.back();
+    const ir::StandardArithmetic standard;  // denormal numbers are compared, too
     std::vector<HostArray> out{allocate(0, array->extents), allocate(1, array->extents)};
     std::vector<std::int64_t> order(static_cast<std::size_t>(length));
     for (std::int64_t begin = 0; begin < array->size(); begin += length) {

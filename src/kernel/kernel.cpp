@@ -16,6 +16,13 @@ const Row* row_of(const Kernel& kernel) {
                     kernel.form);
 }
 
+bool leaves_out_empty_rows(const Kernel& kernel) {
+  const auto* const scan = std::get_if<Scan>(&kernel.form);
+  return row_of(kernel) && !(scan && scan->kind.prefixes == ir::Prefixes::all) &&
+         std::all_of(kernel.outputs.begin(), kernel.outputs.end(),
+                     [](const KernelOutput& output) { return output.write == KernelOutput::Write::element; });
+}
+
 bool has_short_rows(const Kernel& kernel) {
   const Row* row = row_of(kernel);
   return row && !std::holds_alternative<Recurrence>(kernel.form) &&

@@ -207,6 +207,8 @@ const char* name_of_form(const Kernel& kernel);
 std::vector<const std::vector<ir::Ref>*> other_bodies(const Kernel& kernel);
 /// Is it a fold or scan of rows whose lengths differ? Most are short, then, and code for short ones is made first.
 bool has_short_rows(const Kernel& kernel);
+/// Has a row without elements no result? That of a fold is its seed, that of a scan may be a total, or one prefix more.
+bool leaves_out_empty_rows(const Kernel& kernel);
 /// Is there a seed wherever a row may have no element?
 bool all_seeded(const Reduce& reduce);
 /// May an output lie in the memory of what the kernel reads?

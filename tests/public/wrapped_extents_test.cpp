@@ -59,5 +59,15 @@ TEST_CASE("an extent that overflows is an error though nothing is stored") {
                   {"negative extent"});
 }
 
+TEST_CASE("an extent of 0 behind large ones is one in a reshape, too") {
+  const auto empty = fill(Index{std::int64_t{1} << 40, std::int64_t{1} << 30, 0}, 1.0);
+  CHECK(agree(expand_dims(empty, 0)).shape() == Index{1, std::int64_t{1} << 40, std::int64_t{1} << 30, 0});
+}
+
+TEST_CASE("rows without elements are scanned, however many there are") {
+  const auto rows = fill(Index{std::int64_t{1} << 40, 0}, 1.0);
+  CHECK(agree(scanl1(plus, rows)).shape() == Index{std::int64_t{1} << 40, 0});
+}
+
 }  // namespace
 }  // namespace anabranch::testing
