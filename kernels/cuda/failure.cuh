@@ -19,7 +19,8 @@ struct ErrorRecord {
   u64 zero;
 };
 
-/// Element numbers that stand for what is computed after all of a row's elements.
+/// Elements of a row have smaller numbers; larger ones stand for what is computed of all of them, in a fold after them.
+constexpr u64 own_elements = (1ull << 62) - 1;
 constexpr u64 after_elements = ~0ull - 1;
 constexpr u64 in_seed = ~0ull;
 
@@ -55,22 +56,35 @@ ANABRANCH_DEVICE bool is_before(u64 position, const Failure& f, const volatile E
   return f.bound < kept->bound;
 }
 
-/// With many failures few threads take the lock: reports above the lowest position so far are dropped.
+/// Without the lock: is a failure kept that comes before this one, or that of the same element, which is the same? Of a long
+/// row all threads may report at one position.
+ANABRANCH_DEVICE bool is_known(u64 position, const Failure& f, const volatile ErrorRecord* kept) {
+  if (position > kept->lowest) return true;
+  if (position != kept->position) return false;
+  __threadfence();
+  const u64 element = kept->element;  // the last of all while the others are written
+  return element < f.element || (element == f.element && element < own_elements);
+}
+
+/// With many failures few threads take the lock: what comes behind one that is known is dropped.
 /// Threads of a warp may wait for one of the same warp, which needs independent scheduling of threads
 /// (compute capability 7.0).
 inline __device__ void report(ErrorRecord* record, u64 position, Failure failure) {
   volatile ErrorRecord* kept = record;
-  if (position > kept->lowest || position > atomicMin(&record->lowest, position)) return;
+  if (is_known(position, failure, kept) || position > atomicMin(&record->lowest, position)) return;
   while (atomicCAS(&record->lock, 0ull, 1ull) != 0) {
-    if (position > kept->lowest) return;
+    if (is_known(position, failure, kept)) return;
     __nanosleep(200);
   }
   __threadfence();
   if (is_before(position, failure, kept)) {
+    kept->element = in_seed;
+    __threadfence();
     kept->position = position;
     kept->failed = failure.check;
     kept->value = failure.value;
     kept->bound = failure.bound;
+    __threadfence();
     kept->element = failure.element;
   }
   __threadfence();

@@ -31,8 +31,9 @@ struct LongRow {
 /// In the workspace: one word that counts rows and partial results together, so that rows in the order of the
 /// list have their results in that order too; the rows; the partial results.
 struct LongRows {
-  static constexpr int count_bits = 40;  ///< of the word, for partial results
-  static constexpr i64 header = 64;      ///< bytes
+  static constexpr int count_bits =
+      32;  ///< of the word, for partial results: as many rows as that, of 4096 elements and more
+  static constexpr i64 header = 64;  ///< bytes
 
   u64* counts;
   LongRow* rows;

@@ -3,7 +3,7 @@
 #include "block.cuh"
 
 /// Which item an output position belongs to. Where items have different sizes, a block of threads finds the
-/// items of a whole tile of positions at once: one binary search for the first and the last item, then each
+/// items of a whole tile of positions at once: one search for the first and the last item, then each
 /// item that begins in the tile writes its number at its first position, and a running maximum propagates the
 /// numbers.
 namespace anabranch {
@@ -17,6 +17,20 @@ ANABRANCH_DEVICE i64 search_item(const K& k, i64 low, i64 high, i64 position) {
       low = middle;
     else
       high = middle;
+  }
+  return low;
+}
+
+/// The same, by a warp, which probes 32 items at a time: each probe waits for memory.
+template <class K>
+ANABRANCH_DEVICE i64 search_item_by_warp(const K& k, i64 low, i64 high, i64 position) {
+  while (high - low > 1) {
+    const i64 step = (high - low + warp_size - 1) / warp_size;
+    const i64 item = low + lane_in_warp() * step;
+    const u32 beyond = ballot(item >= high || (item > low && k.start(item) > position));
+    const i64 first = beyond == 0 ? warp_size : __ffs(static_cast<int>(beyond)) - 1;
+    high = lesser(high, low + first * step);
+    low += (first - 1) * step;
   }
   return low;
 }
@@ -35,8 +49,11 @@ constexpr i64 items_per_position = 8;
 template <int size, class K>
 ANABRANCH_DEVICE void find_items(ItemTile<size>& tile, const K& k, i64 items, i64 begin, i32 count) {
   const i32 thread = static_cast<i32>(threadIdx.x), threads = static_cast<i32>(blockDim.x);
-  if (thread == 0) tile.first = search_item(k, 0, items, begin);
-  if (thread == threads - 1) tile.last = search_item(k, 0, items, begin + count - 1);
+  for (i32 end = thread / warp_size; end < 2;
+       end += threads / warp_size) {  // both by different warps, if there are
+    const i64 item = search_item_by_warp(k, 0, items, begin + (end == 0 ? 0 : count - 1));
+    if (lane_in_warp() == 0) (end == 0 ? tile.first : tile.last) = item;
+  }
   for (i32 at = thread; at < size; at += threads) tile.number[at] = 0;
   __syncthreads();
   const i64 first = tile.first, last = tile.last;

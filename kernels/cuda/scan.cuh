@@ -35,7 +35,7 @@ constexpr int scan_threads = 256;
 constexpr int packed_rows = warp_size;
 
 /// Element numbers that stand for the seed and for the operator.
-constexpr u64 before_joins = (1ull << 62) - 1;
+constexpr u64 before_joins = own_elements;
 ANABRANCH_DEVICE u64 of_join(i64 at) { return before_joins + 1 + static_cast<u64>(at); }
 
 template <class T>

@@ -6,8 +6,11 @@
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <set>
 #include <string_view>
+
+#include <fmt/format.h>
 
 namespace anabranch::cuda {
 namespace {
@@ -63,6 +66,7 @@ class Nvrtc final : public Compiler {
       if (count > 0 && api_.get_supported_archs(architectures_.data()) != 0) architectures_.clear();
     }
     std::sort(architectures_.begin(), architectures_.end());
+    open_builtins();
   }
 
   Result compile(const Unit& unit, const std::string& name, const std::string& architecture) override;
@@ -72,6 +76,16 @@ class Nvrtc final : public Compiler {
   std::string settings(const std::string& architecture) const override;
 
  private:
+  /// NVRTC opens a second library, by its bare name: of a folder that the loader does not know it is opened beforehand, from
+  /// beside the first.
+  void open_builtins() const {
+    Dl_info where{};
+    if (::dladdr(reinterpret_cast<void*>(api_.version), &where) == 0 || where.dli_fname == nullptr) return;
+    const std::filesystem::path name = fmt::format("libnvrtc-builtins.so.{}.{}", major_, minor_);
+    static_cast<void>(::dlopen((std::filesystem::path(where.dli_fname).parent_path() / name).c_str(),
+                               RTLD_NOW | RTLD_LOCAL));
+  }
+
   std::string fetch(Program program, int (*size)(Program, std::size_t*), int (*get)(Program, char*)) const {
     std::size_t bytes = 0;
     std::string out;

@@ -522,6 +522,7 @@ void DeviceRun::launch_global(const plan::KernelStep& step, const GlobalValues& 
     launched_ = true;
     launch(stream_, step.kernel, bindings, has_checks ? of_record.address() : record_of_no_checks(), memory_);
     if (has_checks) {
+      stream_.synchronize();  // the driver would wait inside of the copy, spinning
       stream_.download(&record, of_record.address(), sizeof record);
       settle();
     }
@@ -571,11 +572,15 @@ void DeviceRun::rearrange_global_here(const plan::RearrangeStep& step, GlobalVal
   device::Failure failure{};
   DeviceMemory of_failure;
   try {
-    if (may_fail(step)) of_failure = allocate("error records", sizeof failure);
+    if (may_fail(step)) {
+      of_failure = allocate("error records", sizeof failure);
+      stream_.upload(of_failure.address(), &failure, sizeof failure);
+    }
     launched_ = true;
     const DeviceRearrangement what = device_rearrangement(step, inputs, outputs, of_failure.address());
     run(stream_, "rearrangement", device::name_of(what.operation), what.operation, memory_);
     if (may_fail(step)) {
+      stream_.synchronize();
       stream_.download(&failure, of_failure.address(), sizeof failure);
       settle();
     }
