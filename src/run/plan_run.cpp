@@ -95,7 +95,7 @@ PlanRun::PlanRun(RunContext& context, RunBackend& backend, const std::vector<Hos
   std::int64_t bytes = 0;
   for (const HostArray& input : inputs_)
     for (ScalarType s : input->scalars) bytes += input->size() * static_cast<std::int64_t>(size_of(s));
-  held_inputs_ = context.budget.reserve("inputs held whole", bytes);
+  held_inputs_ = context.reserve("inputs held whole", bytes);
   backend.take_inputs(inputs_);
 }
 
@@ -152,7 +152,7 @@ HostArray PlanRun::result(std::size_t r) {
     return array;
   }
   if (given) check_capacity(*given, array->size(), *planned.node);
-  held_.push_back(context_.budget.reserve("results", array->size() * width_of(planned.type)));
+  held_.push_back(context_.reserve("results", array->size() * width_of(planned.type)));
   HostArray copy =
       given ? in_memory_of(*given, array->extents) : new_array(array->scalars, array->extents, array->size());
   copy_elements(&context_.executor, *array, *copy);
@@ -315,7 +315,7 @@ HostArray PlanRun::joined(const std::vector<HostArray>& parts, const ir::Scalars
     elements += part->size();
   }
   for (const ScalarType s : scalars) bytes += elements * static_cast<std::int64_t>(size_of(s));
-  scheduler::Reservation held = context_.budget.reserve(fmt::format("results of loop {}", control), bytes);
+  scheduler::Reservation held = context_.reserve(fmt::format("results of loop {}", control), bytes);
   const HostArray all = counted(*new_array(scalars, {elements}, elements), std::move(held));
   for (std::size_t c = 0; c < scalars.size(); ++c) {
     auto* to = static_cast<std::byte*>(all->buffers[c].get());
@@ -435,8 +435,8 @@ HostArray PlanRun::make_output(int number) {
   std::int64_t bytes = plan::bytes_of(output, shape);
   const std::int64_t elements = plan::elements_of(output, shape);
   const auto reserve = [&] {
-    return context_.budget.reserve(
-        fmt::format("{} ({})", output.node->label(), to_string(output.node->place())), bytes);
+    return context_.reserve(fmt::format("{} ({})", output.node->label(), to_string(output.node->place())),
+                            bytes);
   };
   if (const HostArray given = given_for(number)) {
     scheduler::Reservation held = reserve();

@@ -509,5 +509,19 @@ TEST_CASE("tabulate trims large items, of which there are few, too") {
   }
 }
 
+TEST_CASE("little memory: what stages leave idle gives way to what comes after them", "[once]") {
+  static constexpr std::int64_t count = 1'000'000;
+  const auto items = produce(
+      1, [](auto) { return generate(count, [](auto k) { return cast<double>(k * 7919 % (count + 3)); }); });
+  const auto first = consume(elements(map_seq(
+      [](auto v) {
+        const auto t = sort(v);
+        return unit(t[size(t) - 1] - t[0]);
+      },
+      items)));
+  const auto after = map([=](auto k) { return cast<double>(k) + first[0]; }, iota(2'250'000));  // 18 MB
+  CHECK(run(after, {.threads = 1, .memory = 36 << 20}).size() == 2'250'000);
+}
+
 }  // namespace
 }  // namespace anabranch::testing

@@ -421,7 +421,7 @@ void DeviceChunk::run_step(const plan::NestedStep& step, std::size_t number) {
     HostArray& argument = arguments.emplace_back(borrowed_vector(array.type.scalars, {}, elements));
     for (std::size_t c = 0; c < array.type.scalars.size(); ++c) {
       const std::int64_t width = bytes_per(array.type.scalars[c]);
-      held.push_back(context_.budget.reserve("inner sequences on the host", elements * width));
+      held.push_back(context_.reserve("inner sequences on the host", elements * width));
       argument->buffers.push_back(
           context_.memory.share(context_.memory.take(static_cast<std::size_t>(elements * width) + 64)));
       copied.pieces.push_back(argument->buffers.back());
@@ -559,7 +559,7 @@ void DeviceChunk::rearrange_on_host(const plan::RearrangeStep& step, std::size_t
     fetch_sizes(array, number);
     for (const ScalarType type : stage_.group.arrays[static_cast<std::size_t>(array)].type.scalars) {
       const std::int64_t bytes = elements(array) * bytes_per(type);
-      held.push_back(context_.budget.reserve("rearranged on the host", bytes));
+      held.push_back(context_.reserve("rearranged on the host", bytes));
       const std::shared_ptr<void> memory =
           context_.memory.share(context_.memory.take(static_cast<std::size_t>(bytes) + 64));
       copied.pieces.push_back(memory);

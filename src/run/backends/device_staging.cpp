@@ -69,7 +69,7 @@ void DevicePieces::release() {
 }
 
 DevicePieces::Piece DevicePieces::make(std::int64_t bytes) {
-  Piece piece{context_.budget.reserve("staging for the GPU", padded(bytes)), {}};
+  Piece piece{context_.reserve("staging for the GPU", padded(bytes)), {}};
   piece.block = cuda::PinnedBlock(device_, bytes);
   return piece;
 }
@@ -82,7 +82,7 @@ void DeviceStaging::begin(const std::shared_ptr<cuda::Device>& device, std::int6
   if (auto roomy = context_.budget.try_reserve("staging for the GPU", grown)) {
     reservation_ = std::move(*roomy);
   } else {
-    reservation_ = context_.budget.reserve("staging for the GPU", padded(bytes));
+    reservation_ = context_.reserve("staging for the GPU", padded(bytes));
   }
   block_ = cuda::PinnedBlock(device, reservation_.bytes());
 }

@@ -38,6 +38,15 @@ scheduler::Reservation RunContext::reserve(std::string_view name, std::int64_t b
   return reservation ? std::move(*reservation) : budget.reserve(name, bytes);
 }
 
+void RunContext::resize(scheduler::Reservation& reservation, std::int64_t bytes) const {
+  try {
+    reservation.resize(bytes);
+  } catch (const scheduler::BudgetExceeded&) {
+    blocks.trim();
+    reservation.resize(bytes);
+  }
+}
+
 std::shared_ptr<void> RunContext::take_counted(const std::string& what, std::int64_t bytes) const {
   auto held = std::make_shared<scheduler::Reservation>(reserve(what, bytes));
   auto taken = memory.share(memory.take(static_cast<std::size_t>(bytes) + 64));

@@ -29,18 +29,14 @@ ItemList::ItemList(const ir::ArrayType& type)
 
 std::int64_t ItemList::bytes() const { return elements_ * width_ + items() * 8 * (type_.rank + 1); }
 
-void ItemList::append(const std::vector<const void*>& components, const ir::ItemExtents& extents,
-                      std::int64_t begin, std::int64_t end) {
-  const auto size = [&](std::int64_t i) { return ir::elements_of_item(extents, i); };
-  const bool uniform =
-      std::all_of(extents.begin(), extents.end(), [](const auto& each) { return each.size() == 1; });
-  std::int64_t first = uniform ? begin * size(0) : 0, added = 0;
-  for (std::int64_t i = 0; i < begin && !uniform; ++i) first += size(i);
+std::int64_t ItemList::append(const std::vector<const void*>& components, const ir::ItemExtents& extents,
+                              std::int64_t begin, std::int64_t end, std::int64_t first) {
+  std::int64_t added = 0;
   for (std::int64_t i = begin; i < end; ++i) {
     begins_.push_back(elements_ + added);
     for (std::size_t d = 0; d < extents_.size(); ++d)
       extents_[d].push_back(ir::extent_of_item(extents[d], i));
-    added += size(i);
+    added += ir::elements_of_item(extents, i);
   }
   for (std::size_t c = 0; c < data_.size(); ++c) {
     const auto width = static_cast<std::int64_t>(size_of(type_.scalars[c]));
@@ -48,6 +44,7 @@ void ItemList::append(const std::vector<const void*>& components, const ir::Item
     data_[c].insert(data_[c].end(), from, from + added * width);
   }
   elements_ += added;
+  return first + added;
 }
 
 bool ItemList::holds(const detail::ArrayData& array) const {

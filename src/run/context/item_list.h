@@ -22,9 +22,10 @@ class ItemList {
   std::int64_t items() const { return std::ssize(begins_); }
   std::int64_t elements() const { return elements_; }
   std::int64_t bytes() const;
-  /// Items [begin, end) of some that lie back to back at these addresses, one for each component.
-  void append(const std::vector<const void*>& components, const ir::ItemExtents& extents, std::int64_t begin,
-              std::int64_t end);
+  /// Items [begin, end) of some that lie back to back at these addresses, one for each component; `first`: the elements before
+  /// the first of them. How many there are before those behind.
+  std::int64_t append(const std::vector<const void*>& components, const ir::ItemExtents& extents,
+                      std::int64_t begin, std::int64_t end, std::int64_t first);
   /// Where the elements lie, per component; and the extents of each item, per dimension.
   std::vector<const void*> components() const;
   const ir::ItemExtents& extents() const { return extents_; }

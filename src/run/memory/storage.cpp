@@ -58,7 +58,12 @@ void* BlockPool::take(std::int64_t bytes) {
     // Smaller idle blocks are given back first, and the pool may grow one of them into the new one. The
     // budget is asked before the memory is taken.
     drop_below(wanted);
-    reservation_.resize(reservation_.bytes() + wanted);
+    try {
+      reservation_.resize(reservation_.bytes() + wanted);
+    } catch (const scheduler::BudgetExceeded&) {
+      drop_below(INT64_MAX);  // those that are much larger, too
+      reservation_.resize(reservation_.bytes() + wanted);
+    }
     try {
       best = &blocks_.emplace_back(memory_.take(static_cast<std::size_t>(wanted)), wanted);
     } catch (...) {

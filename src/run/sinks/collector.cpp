@@ -13,12 +13,12 @@ std::int64_t bytes_of(std::int64_t elements, std::int64_t width) {
 }  // namespace
 
 Collector::Collector(const SinkWork& work, bool directly)
-    : array_(work.array),
+    : context_(work.context),
+      array_(work.array),
       into_(work.into),
       directly_(directly),
       placed_(directly && work.context.budget.unlimited() ? work.into->capacity() : work.size.certain),
-      reservation_(
-          work.context.budget.reserve("results", bytes_of(work.size.certain, width_of(work.array.type)))) {
+      reservation_(work.context.reserve("results", bytes_of(work.size.certain, width_of(work.array.type)))) {
   const ResultSize& size = work.size;
   if (directly_) {
     check_capacity(*into_, size.certain, *array_.node);
@@ -42,7 +42,7 @@ Collector::Collector(const SinkWork& work, bool directly)
 std::vector<void*> Collector::room(std::int64_t elements) {
   if (directly_) check_capacity(*into_, elements_ + elements, *array_.node, true);
   const std::int64_t bytes = (elements_ + elements) * width_of(array_.type);
-  if (bytes > reservation_.bytes()) reservation_.resize(bytes);
+  if (bytes > reservation_.bytes()) context_.resize(reservation_, bytes);
   std::vector<void*> addresses;
   for (std::size_t c = 0; c < buffers_.size(); ++c)
     addresses.push_back(
@@ -66,7 +66,7 @@ void Collector::keep(std::int64_t elements) {
     buffers_[c].commit(static_cast<std::size_t>(elements) * size_of(array_.type.scalars[c]));
   elements_ += elements;
   const std::int64_t bytes = elements_ * width_of(array_.type);
-  if (bytes > reservation_.bytes()) reservation_.resize(bytes);  // of what had a place without room
+  if (bytes > reservation_.bytes()) context_.resize(reservation_, bytes);  // of what had a place without room
 }
 
 void Collector::cut(std::int64_t elements) {

@@ -25,6 +25,7 @@ class Collector : public Sink {
   /// What has been kept, in this shape.
   HostArray array_of(std::vector<std::int64_t> extents);
 
+  const RunContext& context_;
   const plan::PlanArray& array_;
   const HostArray into_;
   const bool directly_;

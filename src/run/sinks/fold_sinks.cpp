@@ -26,13 +26,13 @@ class FoldSink : public Sink {
         beside_(work.beside),
         functions_(work.functions),
         elements_of_item_(work.elements_of_item),
-        reservation_(work.context.budget.reserve("items that are joined", 0)) {}
+        reservation_(work.context.reserve("items that are joined", 0)) {}
 
   bool order_matters() const final { return true; }
   std::vector<void*> room(std::int64_t elements) final {
     // What joining takes has to be left: once a part is committed, it is too late to try a smaller one.
     const std::int64_t bytes = elements * width_of(type_);
-    reservation_.resize(held_bytes() + bytes + bytes_to_join(std::max(elements, held_elements())));
+    context_.resize(reservation_, held_bytes() + bytes + bytes_to_join(std::max(elements, held_elements())));
     reservation_.resize(held_bytes() + bytes);
     room_.clear();
     std::vector<void*> addresses;
@@ -94,7 +94,7 @@ class FoldSink : public Sink {
   /// What `consume` gives: nobody else has it.
   HostArray own(const HostArray& result) {
     room_.clear();
-    reservation_.resize(bytes_of(*result));
+    context_.resize(reservation_, bytes_of(*result));
     if (!into_) return detail::copy_of(*result);
     check_capacity(*into_, result->size(), node_);
     const HostArray given = in_memory_of(*into_, result->extents);
@@ -246,7 +246,7 @@ class FoldSeqSink final : public FoldSink {
     if (!are_few(gathered_.items() + items) || !are_few(gathered_.elements() + part.elements) ||
         gathered_.bytes() + bytes > context_.budget.available() / 16)
       return false;
-    gathered_.append(components(), part.extents, 0, items);
+    gathered_.append(components(), part.extents, 0, items, 0);
     if (!let_go_of_room()) {
       join_gathered();
       let_go_of_room();
@@ -315,10 +315,10 @@ class FoldBatchSink final : public FoldSink {
 
   void commit(std::int64_t items, const PartShape::Result& part) override {
     count(items, part);
-    std::int64_t begin = 0;
+    std::int64_t begin = 0, first = 0;
     while (begin < items) {
       const std::int64_t end = end_of_batch(part.extents, begin, items);
-      batch_.append(components(), part.extents, begin, end);
+      first = batch_.append(components(), part.extents, begin, end, first);
       begin = end;
       if (is_whole()) join();
     }

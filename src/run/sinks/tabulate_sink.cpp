@@ -118,7 +118,7 @@ HostArray TabulateSink::finish() {
   const std::int64_t elements = items_ * ir::product_of(smallest_), bytes = elements * width_of(array_.type);
   if (into_ && !directly_) {
     check_capacity(*into_, elements, *array_.node);
-    reservation_.resize(reservation_.bytes() + bytes);
+    context_.resize(reservation_, reservation_.bytes() + bytes);
     trim_closed(into_);
     buffers_.clear();
     reservation_.resize(bytes);

@@ -19,7 +19,7 @@ class WrittenItems {
         keeps_(ir::SinkTerm(ir::Consume(consume).sink()).sink()->info().keeps),
         pass_(context.sinks->begin(ir::SinkTerm(ir::Consume(consume).sink()).sink(), start_,
                                    ir::Consume(consume).sink()->place())),
-        resident_(context.budget.reserve("sinks", pass_.resident_bytes())) {
+        resident_(context.reserve("sinks", pass_.resident_bytes())) {
     chunk_.arrays.resize(start_.arrays.size());
   }
 

@@ -15,7 +15,7 @@ std::vector<void*> ItemResults::room(int result, std::int64_t elements) {
   rooms_[r] = {};
   room_reservations_[r] = {};
   const ir::ArrayType& type = array_of(r).type;
-  room_reservations_[r] = context_.budget.reserve("results of items", elements * width_of(type));
+  room_reservations_[r] = context_.reserve("results of items", elements * width_of(type));
   auto array = std::make_shared<detail::ArrayData>();
   array->scalars = type.scalars;
   array->extents = {elements};
@@ -62,8 +62,7 @@ void ItemResults::close() {
            ++item)
         largest = std::max(largest, ir::elements_of_item(extents, item));
     }
-    reservations_.push_back(
-        context_.budget.reserve("results of items", largest * width_of(array_of(r).type)));
+    reservations_.push_back(context_.reserve("results of items", largest * width_of(array_of(r).type)));
   }
 }
 

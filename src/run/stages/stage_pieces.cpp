@@ -92,7 +92,7 @@ scheduler::Computed StagePieces::compute(int number) {
   const RunTrace::InPiece in_piece(context_.trace.get(), slot.number, number);
   const std::int64_t bytes = bytes_of(slot.parts);
   try {
-    slot.reservation.resize(bytes);
+    context_.resize(slot.reservation, bytes);
     slot.results.begin(slot.piece->first());
     slot.array_bytes = 0;
     for (const std::vector<SourceChunk>& part : slot.parts) {
@@ -113,7 +113,7 @@ scheduler::Computed StagePieces::compute(int number) {
 scheduler::Computed StagePieces::compute_alone(int number) {
   Slot& slot = this->slot(number);
   const RunTrace::InPiece in_piece(context_.trace.get(), slot.number, number);
-  slot.reservation.resize(bytes_of(slot.parts));
+  context_.resize(slot.reservation, bytes_of(slot.parts));
   auto computed = scheduler::Computed::whole;
   for (const std::vector<SourceChunk>& part : slot.parts) {
     if (fits(number, part)) continue;
