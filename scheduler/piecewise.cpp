@@ -130,6 +130,7 @@ class Run : public std::enable_shared_from_this<Run> {
   // --- threads
 
   void ask_for_workers() {
+    if (executor_.runs_in_line()) return;  // the other threads have work of their own
     while (workers_ < executor_.concurrency() - 1 && can_take(false)) {
       ++workers_;
       try {
@@ -502,7 +503,7 @@ void check(const PiecePhases& phases, const PipelineOptions& options) {
 }  // namespace
 
 int piece_slots(const Executor& executor) noexcept {
-  return executor.concurrency() == 1 ? 1 : 16 * executor.concurrency();
+  return executor.runs_in_line() ? 1 : 16 * executor.concurrency();
 }
 
 PipelineResult run_piecewise(Executor& executor, const PiecePhases& phases, const PipelineOptions& options) {

@@ -243,10 +243,10 @@ TEST_CASE("pieces: an empty stream") {
   }
 }
 
-TEST_CASE("pieces: with concurrency 1 all is in order, in one slot, on the calling thread") {
+TEST_CASE("pieces: with concurrency 1, or in line, all is in order, in one slot, on the calling thread") {
   for (const auto& [name, executor] : all_executors()) {
-    if (executor->concurrency() != 1) continue;
     INFO(name);
+    const LoopsInLine others_work(executor->concurrency() > 1);
     REQUIRE(piece_slots(*executor) == 1);
     Numbers numbers(10, 1);
     const auto here = std::this_thread::get_id();
