@@ -205,6 +205,7 @@ void PushedPlan::advance() {
     if (!impl_->read(items)) return;
     times.read.end_ns = scheduler::steady_clock().now_ns();
     impl_->compute(items, times);
+    impl_->over = impl_->reader->input().sources().is_over();
     if (impl_->pushed.items() == 0 && !impl_->pushed.ended()) return;
   }
 }

@@ -323,5 +323,41 @@ TEST_CASE("streamed out: progress after every chunk") {
   }
 }
 
+TEST_CASE("of what is left out and taken no source is asked for more") {
+  const auto kept = [](auto r) { return r[0] < 1.0 || r[0] > 3.0; };  // 0, 4, 5, 6, ...
+  const auto each_ten_times = [](auto row) {
+    return produce(10, [=](auto i) { return unit(row[0] + cast<double>(i)); });
+  };
+  std::vector<RunOptions> options{{.backend = Backend::interpreter}};
+  for (const char* scheduler : {"fixed:4", "fixed:1", "adaptive", "paper"})
+    options.push_back({.threads = 1, .scheduler = scheduler});
+  for (const RunOptions& how : options) {
+    INFO(to_string(how));
+    int asked = 0;
+    const auto four =
+        run(consume(elements(take_seq(4, filter_seq(kept, stream_in(Socket(100, asked)))))), how);
+    CHECK(four.size() == 8);
+    CHECK(asked == 7);
+    int applied = 0;
+    const auto tens = flat_map_seq(each_ten_times, stream_in(Socket(100, applied)));
+    CHECK(run(consume(elements(take_seq(15, tens))), how).size() == 15);
+    CHECK(applied == 2);
+  }
+}
+
+TEST_CASE("of a flat_map_seq that is taken from no source is asked for more, live or not") {
+  for (const char* scheduler : {"fixed:15", "adaptive", "paper"}) {
+    int asked = 0;
+    const auto each_ten_times = [](auto row) {
+      return produce(10, [=](auto i) { return unit(row[0] + cast<double>(i)); });
+    };
+    const auto items = stream_in(Source<Vector<double>>(std::make_shared<Own>(100, asked, false)));
+    CHECK(run(consume(elements(take_seq(15, flat_map_seq(each_ten_times, items)))),
+              {.threads = 1, .scheduler = scheduler})
+              .size() == 15);
+    CHECK(asked == 2);
+  }
+}
+
 }  // namespace
 }  // namespace anabranch::testing

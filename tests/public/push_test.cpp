@@ -524,5 +524,16 @@ TEST_CASE("push: what cannot be pushed") {
                     Catch::Contains("require regular"));
 }
 
+TEST_CASE("a pushed stream that takes so many items is over with the last of them") {
+  auto few = push_stream<Row>([](auto s) { return take_seq(2, s); }, {}, {.seconds = 0});
+  few.push(Row{1.0});
+  CHECK_FALSE(few.over());
+  few.push(Row{2.0});
+  CHECK(few.over());
+  few.finish();
+  CHECK((*few.pop())[0] == 1.0);
+  CHECK((*few.pop())[0] == 2.0);
+}
+
 }  // namespace
 }  // namespace anabranch::testing

@@ -266,5 +266,18 @@ TEST_CASE("sinks of one source that can be read once are written side by side") 
   }
 }
 
+TEST_CASE("a result that fails ends the run, though another one reads on in a stream without an end") {
+  for (const int threads : {1, 2, 4}) {
+    const auto tape = std::make_shared<Tape>(40, Tape::Then::end),
+               endless = std::make_shared<Tape>(std::int64_t{1} << 30, Tape::Then::end);  // some minutes
+    const auto s = items_of(tape);
+    const auto kept = filter_seq([](auto row) { return row[0] < 0.0; }, append_seq(s, items_of(endless)));
+    CHECK_THROWS_AS(
+        run(std::tuple(consume(elements(map_seq(total, kept))), consume(elements(map_seq(beyond, s)))),
+            {.threads = threads}),
+        RunError);
+  }
+}
+
 }  // namespace
 }  // namespace anabranch::testing

@@ -83,6 +83,7 @@ ComputedOn DeviceStage::enqueue(int number, const std::vector<SourceChunk>& chun
   }
   const std::lock_guard lock(slot.mutex);
   slot.enqueued = true;
+  slot.arrived.reset();
   return ComputedOn::device;
 }
 
@@ -98,12 +99,14 @@ void DeviceStage::wait_for(Slot& slot) {
 
 void DeviceStage::complete(int number, StageOutput& results) {
   Slot& slot = slots_[static_cast<std::size_t>(number)];
-  // `arrived` stays set while the results are copied: else `make_room` would give back their memory.
+  // `arrived` stays set while the results are copied: else `make_room` would give back their memory. It does, too, where there
+  // is no memory for them: this is called again then, or the chunk is computed once more.
   struct HandedOut {
     Slot& slot;
+    bool refused = false;
     ~HandedOut() {
       const std::lock_guard lock(slot.mutex);
-      slot.arrived.reset();
+      if (!refused) slot.arrived.reset();
     }
   };
   on_device(*run_.device(), [&] {
@@ -111,9 +114,14 @@ void DeviceStage::complete(int number, StageOutput& results) {
     wait_for(slot);
     if (slot.failure) std::rethrow_exception(std::exchange(slot.failure, nullptr));
   });
-  const HandedOut handed_out{slot};
+  HandedOut handed_out{slot};
   if (!slot.arrived) throw InternalError("nothing has come from the GPU");
-  results.append(std::move(*slot.arrived));
+  try {
+    results.append(std::move(*slot.arrived));
+  } catch (const scheduler::BudgetExceeded&) {
+    handed_out.refused = true;
+    throw;
+  }
 }
 
 bool DeviceStage::make_room(int number) {

@@ -21,8 +21,8 @@ class Computing {
   std::atomic<int>& count_;
 };
 
-/// Has `f` do something of which nothing is left behind where it finds no memory: then it is tried again, as long as others
-/// compute. What they hold meanwhile is soon given back. Whoever calls it holds nothing that they may wait for.
+/// Has `f` do something of which nothing is left behind where it finds no memory, or with which it goes on when it is called
+/// again: then it is tried again, as long as others compute. What they hold meanwhile is soon given back. Whoever calls it holds nothing that they may wait for.
 template <class F>
 auto when_others_gave_back(const RunContext& context, const std::atomic<int>& others, F&& f) {
   for (bool again = false;; again = true) {

@@ -19,11 +19,14 @@ Feed::Feed(const FeedWork& work)
 bool Feed::next(const Limit& limit, SourceChunk& chunk) {
   while (!is_enough(limit)) {
     if (given_ == own_.size() && !refill(limit)) break;
-    if (take_all(limit)) continue;
+    if (take_all(limit)) {
+      if (is_half(limit)) break;
+      continue;
+    }
     const std::int64_t before = builder_.items();
     if (take_some(limit, chunk)) return true;
     if (builder_.items() == before) break;  // the next one does not fit
-    if (2 * builder_.items() >= limit.items || 2 * builder_.work() >= limit.work) break;
+    if (is_half(limit)) break;
   }
   if (builder_.items() == 0) return false;
   chunk = builder_.finish();
@@ -78,13 +81,25 @@ bool Feed::pull_some(const Limit& limit) {
   items_ = {};
   own_.clear();
   given_ = 0;
+  // No more than may be missing: of a sequence that is taken from nothing is asked for further items.
+  Limit missing = limit;
+  missing.items = std::max<std::int64_t>(limit.items - builder_.items(), 1);
+  missing.work = std::max<std::int64_t>(limit.work - builder_.work(), 1);
+  missing.bytes = std::max<std::int64_t>(limit.bytes - builder_.bytes(), 1);
   while (own_.empty() && !over_) {
     const bool stop = limit.stop.stop_requested() || context_.options.stop.stop_requested();
     if (builder_.items() > 0 && (stop || std::chrono::steady_clock::now() >= limit.until)) return false;
     if (stop) ir::raise_cancelled();
-    over_ = !pull(limit, items_, own_);
+    over_ = !pull(missing, items_, own_);
   }
   return !own_.empty();
+}
+
+/// Rather than ask for ever smaller chunks of those that are missing.
+bool Feed::is_half(const Limit& limit) const {
+  const auto at_least = [](std::int64_t there, std::int64_t most) { return there >= most - there; };
+  return at_least(builder_.items(), limit.items) || at_least(builder_.work(), limit.work) ||
+         at_least(builder_.bytes(), limit.bytes);
 }
 
 bool Feed::is_enough(const Limit& limit) const {

@@ -20,8 +20,9 @@ struct FeedWork {
   bool overlap = false;                  ///< these may lie over each other (plan::FedArray)
   bool by_chunk = false;                 ///< its function takes all items of a chunk
   bool live = false;                     ///< one of the streams that it reads, now or later, is
-  ApplyFunction apply{};                 ///< its function
-  PlacesOfItems places{};                ///< where its items may be put; null: anywhere
+  bool bounded = false;    ///< so many items are taken of it, or of what is made of it (take_seq)
+  ApplyFunction apply{};   ///< its function
+  PlacesOfItems places{};  ///< where its items may be put; null: anywhere
   /// Makes stage i of those that feed it.
   std::function<std::unique_ptr<FeedingStage>(std::size_t i)> stage{};
 };
@@ -45,6 +46,7 @@ class Feed : public SourceBase {
   bool refill(const Limit& limit);
   bool pull_some(const Limit& limit);
   bool is_enough(const Limit& limit) const;
+  bool is_half(const Limit& limit) const;
   bool take_all(const Limit& limit);
   bool take_some(const Limit& limit, SourceChunk& chunk);
   bool may_copy(std::int64_t item, std::int64_t memory) const;

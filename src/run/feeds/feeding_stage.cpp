@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "ir/cancelled.h"
 #include "ir/device_error.h"
 #include "run/chunks/chunk_layout.h"
 #include "run/context/part_layout.h"
@@ -156,6 +157,7 @@ bool FeedingStage::read(const Limit& limit) {
   read_.clear();
   reservations_.clear();
   read_at_ = 0;
+  if (streams_.aborted()) ir::raise_cancelled();  // whoever reads it may ask again and again
   const bool at_once = limit.until == std::chrono::steady_clock::time_point::min();
   // What it gives as it is, is counted once more by whoever takes it, which may be one that gives it as it is.
   const std::int64_t few = context_.budget.available() / 8;

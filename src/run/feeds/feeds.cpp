@@ -126,12 +126,14 @@ class Append final : public Feed {
 /// The items that items hold: their elements follow each other already.
 class Flatten final : public Feed {
  public:
-  explicit Flatten(const FeedWork& work) : Feed(work), stage_(work.stage(0)) { info_.live = stage_->live(); }
+  explicit Flatten(const FeedWork& work) : Feed(work), stage_(work.stage(0)), bounded_(work.bounded) {
+    info_.live = stage_->live();
+  }
 
  private:
   bool pull(const Limit& limit, SourceChunk& items, std::vector<ItemRange>& own) override {
     SourceChunk outer;
-    if (!stage_->next(limit, outer)) return false;
+    if (!stage_->next(limit_of_outer(limit), outer)) return false;
     const std::vector<ArrayInfo>& given = stage_->infos();
     const auto elements = [&](std::size_t a) { return elements_of(outer.arrays[a], given[a], outer.items); };
     std::size_t next = info_.arrays.size();  // of the extents
@@ -153,10 +155,23 @@ class Flatten final : public Feed {
       array.offsets = offsets_of(extents, count);
       if (extents.size() > 1) array.extents = std::move(extents);
     }
+    most_inside_ =
+        std::max(most_inside_, items.items / outer.items + (items.items % outer.items > 0 ? 1 : 0));
     items.work = std::max(items.work, items.items);
     items.bytes = outer.bytes;
     if (items.items > 0) own.push_back({0, items.items});
     return true;
+  }
+
+  /// Where items are taken of them, no more than are needed if each holds as many as those before: one at first. Of a live
+  /// stream, where a further one may never come, always one.
+  Limit limit_of_outer(const Limit& limit) const {
+    Limit outer = limit;
+    if (bounded_ && (info_.live || most_inside_ == 0))
+      outer.items = 1;
+    else if (bounded_)
+      outer.items = std::max<std::int64_t>(limit.items / most_inside_, 1);
+    return outer;
   }
 
   static std::shared_ptr<const void> first_of(const ArrayChunk& array, const ArrayInfo& info, std::size_t c) {
@@ -176,6 +191,8 @@ class Flatten final : public Feed {
   }
 
   std::unique_ptr<FeedingStage> stage_;
+  const bool bounded_;
+  std::int64_t most_inside_ = 0;  ///< items of an outer item: the largest average of a chunk
 };
 
 std::shared_ptr<SourceBase> make_feed(const FeedWork& work) {
@@ -218,8 +235,8 @@ bool reads_live(const plan::Plan& plan, int stage) {
 }  // namespace
 
 OpenFed feeds(RunContext& context, RunBackend& backend, GlobalValues& global, const RunBody& run_body,
-              const PlacesOfItems& places) {
-  return [&, run_body, places](const plan::StagePlan& stage, std::size_t source, Streams& streams) {
+              const PlacesOfItems& places, bool bounded) {
+  return [&, run_body, places, bounded](const plan::StagePlan& stage, std::size_t source, Streams& streams) {
     const ir::StageSource& fed = stage.sources[source];
     const plan::StagePlan::Inputs& inputs = stage.source_inputs[source];
     FeedWork work{.context = context, .node = *fed.node};
@@ -235,6 +252,7 @@ OpenFed feeds(RunContext& context, RunBackend& backend, GlobalValues& global, co
       }
     }
     work.by_chunk = fed.by_chunk;
+    work.bounded = bounded || !stage.group.domains[0].bounds.empty();
     for (const int feeding : fed.feeds) work.live |= reads_live(context.plan, feeding);
     if (!inputs.bodies.empty())
       work.apply = [run_body, body = inputs.bodies[0]](const std::vector<HostArray>& arguments,
@@ -242,10 +260,10 @@ OpenFed feeds(RunContext& context, RunBackend& backend, GlobalValues& global, co
         return run_body(body, arguments, item, into);
       };
     work.places = places;
-    work.stage = [&, run_body, source, fed_stage = &stage](std::size_t i) {
+    work.stage = [&, run_body, source, fed_stage = &stage, bounded = work.bounded](std::size_t i) {
       return std::make_unique<FeedingStage>(context, backend, fed_stage->sources[source].feeds[i], global,
                                             streams.of_feed(*fed_stage, source, i),
-                                            feeds(context, backend, global, run_body));
+                                            feeds(context, backend, global, run_body, {}, bounded));
     };
     return make_feed(work);
   };

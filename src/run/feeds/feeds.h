@@ -6,8 +6,9 @@
 /// stages before it chunk by chunk, and gives those of their items that are its own.
 namespace anabranch::runtime {
 
-/// Opens such sources, which may put their items in those places. All that is referred to lives as long as what is opened.
+/// Opens such sources, which may put their items in those places. `bounded`: of what is made of them only so many items are
+/// taken. All that is referred to lives as long as what is opened.
 OpenFed feeds(RunContext& context, RunBackend& backend, GlobalValues& global, const RunBody& run_body,
-              const PlacesOfItems& places = {});
+              const PlacesOfItems& places = {}, bool bounded = false);
 
 }  // namespace anabranch::runtime

@@ -121,7 +121,9 @@ bool StageInput::gains_in_pieces() const {
 }
 
 std::unique_ptr<ZippedPiece> StageInput::split(const scheduler::Target& target) {
-  return zipped_->split(limit_of(target));
+  Limit limit = limit_of(target);
+  limit.stop = context_.options.stop;
+  return zipped_->split(limit);
 }
 
 /// Else a live source gives its first item, and then what there is in the time that a chunk may take, unless the user wants N

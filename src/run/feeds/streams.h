@@ -53,6 +53,7 @@ class PassStreams {
   bool wait_for_memory(std::int64_t times_given_back);
   /// Nobody reads any more: whoever does, or waits for it, gets Cancelled.
   void abort();
+  bool aborted() const { return aborted_; }
 
   /// How often a stage passes over a stream, while others read those of `meanwhile`.
   static int passes_over(const plan::Plan& plan, int stage, const SourceBase& stream,
@@ -85,7 +86,7 @@ class PassStreams {
   std::atomic<int> held_chunks_ = 0;
   std::atomic<std::int64_t> times_given_back_ = 0;
   std::int64_t changes_ = 0;
-  bool aborted_ = false;
+  std::atomic<bool> aborted_ = false;
   std::stop_source stop_;  ///< of who reads a stream, and waits there for items
   /// Of streams with several places: per member what has been opened for it and not been taken.
   std::map<const SourceBase*, std::vector<std::vector<std::shared_ptr<SourceBase>>>> opened_;
@@ -110,6 +111,8 @@ class Streams {
   }
   /// The member has failed: the others are not waited for, and do not wait for it.
   void failed() { pass_.abort(); }
+  /// A member has.
+  bool aborted() const { return pass_.aborted(); }
 
  private:
   Streams(Streams& outer, PassStreams::Set meanwhile);

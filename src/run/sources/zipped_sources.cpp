@@ -288,6 +288,7 @@ ZippedSources::SplitOff ZippedSources::split_off_until(std::size_t s, std::int64
     const Limit left{.items = items - there.items,
                      .bytes = std::max<std::int64_t>(1, limit.bytes - there.bytes),
                      .memory = limit.memory,
+                     .stop = limit.stop,
                      .written = limit.written};
     if (!split_off_or_end(s, left)) break;
     there = size_of(split_off_[s]);
@@ -312,6 +313,7 @@ std::unique_ptr<ZippedPiece> ZippedSources::split(const Limit& limit) {
   mine.items = std::min(limit.items, most_ - items_before_);
   Limit of_others{.bytes = limit.bytes > INT64_MAX / 2 ? INT64_MAX : 2 * limit.bytes,
                   .memory = limit.memory,
+                  .stop = limit.stop,
                   .written = limit.written};
   if (const auto count = static_cast<std::int64_t>(sources_.size()); count > 1) {
     // Half of the memory is left for what is computed of them.
@@ -342,6 +344,8 @@ void ZippedSources::close() {
   split_off_.clear();
   sources_.clear();
 }
+
+bool ZippedSources::is_over() const { return over_ || items_before_ >= most_; }
 
 bool ZippedSources::splits() const {
   const auto gives = [](const auto& s) { return s->info().splits; };

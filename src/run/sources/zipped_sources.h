@@ -48,6 +48,8 @@ class ZippedSources {
   bool next(const Limit& limit, std::vector<SourceChunk>& chunks);
   /// The next items, to be read by whoever, in place of `next` for a whole pass; null at the end.
   std::unique_ptr<ZippedPiece> split(const Limit& limit);
+  /// Whether it is known that there are no further items.
+  bool is_over() const;
   /// Nothing more is read: what has been read is given back, and the sources are let go.
   void close();
   /// Whether that gains: one of them gives pieces that are still to be read, and none has to read to give some.

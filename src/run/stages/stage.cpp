@@ -226,8 +226,12 @@ std::optional<scheduler::ChunkSize> StageRun::read(Slot& slot, const scheduler::
 bool StageRun::read_source(Slot& slot, const scheduler::Target& target) {
   const bool alone = in_flight_ == 0;
   return with_room(
-      context_, alone, [&] { return input_.read(target, slot.chunks); }, &streams_,
-      [this] { return results_.waits_for_memory(); });
+      context_, alone,
+      [&] {
+        if (streams_.aborted()) ir::raise_cancelled();
+        return input_.read(target, slot.chunks);
+      },
+      &streams_, [this] { return results_.waits_for_memory(); });
 }
 
 // ---- Computing
@@ -354,19 +358,19 @@ void StageRun::hand_over(HeldResults& parts) {
 
 void StageRun::write(int number) {
   Slot& slot = *slots_[static_cast<std::size_t>(number)];
-  if (slot.enqueued) {
-    const PassStreams::Turn turn = streams_.turn();
-    // So that it is not in turn that they are written; a copy, for which there is no room where memory is bounded.
-    const bool held = results_.writes() && streams_.members() > 1 && context_.budget.unlimited();
-    computing_->complete(number, held ? static_cast<StageOutput&>(slot.parts) : results_);
-  }
   when_others_gave_back(context_, computing_now_, [&] {
+    if (slot.enqueued) {
+      const PassStreams::Turn turn = streams_.turn();
+      // So that it is not in turn that they are written; a copy, for which there is no room where memory is bounded.
+      const bool held = results_.writes() && streams_.members() > 1 && context_.budget.unlimited();
+      computing_->complete(number, held ? static_cast<StageOutput&>(slot.parts) : results_);
+      slot.enqueued = false;
+    }
     const std::lock_guard lock(writing_);
     hand_over(slot.parts);
     const std::lock_guard guard(unwritten_guard_);
     if (holds_results()) unwritten_.pop_front();
   });
-  slot.enqueued = false;
   if (slot.on_device) log_.count_gpu_chunk();
   slot.chunks.clear();
   slot.reservation.release();
