@@ -13,12 +13,16 @@ namespace anabranch {
 std::vector<SourcePass> begin_passes(std::span<const ir::Ref> roots) {
   std::vector<SourcePass> passes;
   std::unordered_set<const SourceBase*> begun;
+  ir::NodeSet seen;
   for (const ir::Node* reader : ir::topological(roots)) {
     if (reader->op() != ir::Op::consume) continue;
     const ir::Ref from(reader);
-    for (const ir::Node* node : ir::topological({&from, 1}))
+    for (const ir::Node* node :
+         ir::topological({&from, 1}, [&](const ir::Node& n) { return !seen.contains(&n); })) {
+      seen.insert(node);
       if (node->op() == ir::Op::stream_in && begun.insert(node->payload().source.get()).second)
         passes.emplace_back(node->payload().source, reader->place());
+    }
   }
   for (const ir::Node* node : ir::topological(roots))
     if (node->op() == ir::Op::stream_in && begun.insert(node->payload().source.get()).second)

@@ -43,8 +43,8 @@ struct SourceKey {
 
 /// Adds what the sources of a stage need beside it.
 struct AddFed {
-  /// The stage of a sequence whose chunks another stage reads; its number.
-  std::function<int(const Ref& sequence)> stage;
+  /// The stage of a sequence whose chunks another stage reads, as `reader` says; its number.
+  std::function<int(const Ref& reader, const Ref& sequence)> stage;
   /// A function that a sequence applies as its items come; its number.
   std::function<int(const Ref& node, const Ref& function)> applied;
 };
@@ -137,7 +137,7 @@ class Composer {
                       node->label(), to_string(node->place())));
     each_operand(*node, [&](const Operand& how, const Ref& operand) {
       if (how.role == Role::sequence)
-        source.feeds.push_back(add_fed_->stage(operand));
+        source.feeds.push_back(add_fed_->stage(node, operand));
       else if (how.role == Role::function)
         apply(source, operand);
       else
@@ -343,6 +343,10 @@ Control control_of(const Ref& node, const NodeSet& own, const Options& options) 
 
 namespace {
 
+/// Sequences that `filter_seq`, `append_seq` and their like read are computed by each of those that read them: one through the
+/// other so many times, for which the stack has to suffice, and so many in all, as they may double with each operation.
+constexpr int most_feeds_inside = 200, most_feeds = 10'000;
+
 /// Makes the stages, loops and branches of a program, in an order in which they can run.
 class Stages {
  public:
@@ -501,16 +505,28 @@ class Stages {
 
   std::vector<Ref> compose(Stage& stage, Items& items, const Ref& sequence) {
     const AddFed add_fed{
-        [this](const Ref& feeding) { return add_feed(feeding); },
+        [this](const Ref& reader, const Ref& feeding) { return add_feed(*reader, feeding); },
         [this](const Ref& node, const Ref& function) { return add_applied(node, function); }};
     return Composer(stage, items, &add_fed).compose(sequence);
   }
 
   /// A stage that is run by the one that reads it.
-  int add_feed(const Ref& sequence) {
+  int add_feed(const Node& reader, const Ref& sequence) {
+    const auto refuse = [&](int most, const char* what) {
+      throw ProgramError(
+          fmt::format("{} ({}): more than {} sequences that filter_seq, append_seq and their like read {}",
+                      reader.label(), to_string(reader.place()), most, what));
+    };
+    if (feeds_inside_ == most_feeds_inside) refuse(most_feeds_inside, "are read one through the other");
+    if (++feeds_ > most_feeds)
+      refuse(most_feeds,
+             "have to be computed, each by whoever reads it; consume what several read, and take rows(...) "
+             "of the array");
     Stage stage;
     Items items;
+    ++feeds_inside_;
     stage.results = compose(stage, items, sequence);
+    --feeds_inside_;
     for (std::size_t i = 0; i < stage.results.size(); ++i)
       stage.sinks.push_back({Ref(), Op::elements, static_cast<int>(i)});
     add_what_is_shared(stage);
@@ -635,6 +651,7 @@ class Stages {
   std::vector<Ref> kept_;  // while an address is a key
   std::unordered_map<const Node*, std::pair<std::size_t, int>> stage_of_;
   std::vector<Items> items_of_stage_;
+  int feeds_ = 0, feeds_inside_ = 0;
 };
 
 }  // namespace

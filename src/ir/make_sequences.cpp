@@ -196,6 +196,22 @@ Ref drop_seq(Ref count, Ref sequence, Place place) {
   return dropped.at(sequence.get());
 }
 
+namespace {
+
+/// What is joined to joined sequences is joined to their parts: a loop may join many, one after the other.
+std::vector<Ref> without_nested(std::vector<Ref> sequences) {
+  constexpr std::size_t most = 1024;
+  std::vector<Ref> parts;
+  for (const Ref& sequence : sequences)
+    if (sequence->op() == Op::append_seq)
+      parts.insert(parts.end(), sequence->children().begin(), sequence->children().end());
+    else
+      parts.push_back(sequence);
+  return parts.size() <= most ? parts : sequences;
+}
+
+}  // namespace
+
 Ref append_seq(std::vector<Ref> sequences, Place place) {
   require_present(sequences, place, "append_seq");
   require(sequences.size() >= 2, place, "append_seq", "takes two sequences or more");
@@ -204,7 +220,7 @@ Ref append_seq(std::vector<Ref> sequences, Place place) {
     require_type(sequence->type(), sequences[0]->type(), place, "append_seq");
   }
   Type type = sequences[0]->type();
-  return collective(Op::append_seq, std::move(type), std::move(sequences), {}, place);
+  return collective(Op::append_seq, std::move(type), without_nested(std::move(sequences)), {}, place);
 }
 
 Ref flatten_seq(Ref sequence, std::vector<ArrayType> items, Place place) {

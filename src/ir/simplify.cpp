@@ -296,6 +296,11 @@ struct Hash {
     h = mix(h, p.bits);
     h = mix(h, static_cast<std::size_t>(p.primitive));
     h = mix(h, static_cast<std::size_t>(p.first * 64 + p.count));
+    // Of programs with many arrays, sources or sinks these are all that tells them apart.
+    h = mix(h, std::hash<const void*>()(p.array.get()));
+    h = mix(h, std::hash<const void*>()(p.source.get()));
+    h = mix(h, std::hash<const void*>()(p.sink.get()));
+    h = mix(h, std::hash<std::string_view>()(p.text.view()));
     for (ScalarType s : n.type().scalars) h = mix(h, static_cast<std::size_t>(s));
     for (const Ref& c : n.children()) h = mix(h, NodeHash()(c.get()));
     return h;

@@ -112,6 +112,19 @@ TEST_CASE("simplifying folds integers and keeps meanings") {
   CHECK_FALSE(simplify(index(a, x)) == simplify(index(a, x, {}, true)));
 }
 
+TEST_CASE("simplifying tells many arrays apart, and keeps one node of each") {
+  Simplifier simplify;
+  std::vector<Ref> simplified;
+  for (std::int64_t i = 0; i < 20'000; ++i) {
+    const auto array = anabranch::detail::allocate_array(Scalars{ScalarType::float64}, {});
+    simplified.push_back(simplify(use(array)));
+    CHECK(simplify(use(array)) == simplified.back());
+  }
+  const auto address = [](const Ref& a, const Ref& b) { return a.get() < b.get(); };
+  std::sort(simplified.begin(), simplified.end(), address);
+  CHECK(std::adjacent_find(simplified.begin(), simplified.end()) == simplified.end());
+}
+
 TEST_CASE("simplifying drops no operand that may fail") {
   Simplifier simplify;
   const Ref x = number();

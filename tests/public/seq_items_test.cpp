@@ -13,6 +13,7 @@ namespace {
 const auto doubled = [](auto row) { return map([](auto x) { return x * 2.0; }, row); };
 const auto is_long = [](auto row) { return size(row) >= 9; };
 const auto total = [](auto row) { return sum(row); };
+constexpr Backend both[] = {Backend::interpreter, Backend::cpu};
 
 std::vector<Vector<double>> some_rows() {
   std::vector<Vector<double>> rows;
@@ -545,6 +546,38 @@ TEST_CASE("of results that are computed at the same time one may fail, or take t
   REQUIRE(run(consume(elements(zip_with_seq([](auto x, auto y) { return unit(the(x) + the(y)); },
                                             append_seq(once(5000), once(5000)), once(9000)))))
               .size() == 9000);
+}
+
+TEST_CASE("many sequences are appended, one after the other") {
+  Seq<Vector<double>> all = stream_in(std::vector<Vector<double>>(1, Vector<double>{0.0}));
+  for (int i = 1; i < 3000; ++i)
+    all = append_seq(all, stream_in(std::vector<Vector<double>>(1, Vector<double>{static_cast<double>(i)})));
+  for (const Backend backend : both) {
+    const auto firsts =
+        run(consume(elements(map_seq([](auto row) { return unit(row[0]); }, all))), {.backend = backend});
+    REQUIRE(firsts.size() == 3000);
+    for (std::int64_t i = 0; i < firsts.size(); ++i) REQUIRE(firsts[i] == static_cast<double>(i));
+  }
+}
+
+TEST_CASE("sequences that read each other too often, or too deep, are refused") {
+  const auto numbers_ = [] { return produce(1, [](auto i) { return unit(cast<double>(i)); }); };
+  Seq<Scalar<double>> repeated = numbers_(), beside = numbers_(), through = numbers_();
+  for (int i = 0; i < 25; ++i) repeated = append_seq(repeated, repeated);
+  const auto minus_each = [](auto x, auto y) { return unit(the(x) - the(y)); };
+  for (int i = 0; i < 20; ++i)
+    beside = zip_with_seq(minus_each, scan_seq(plus, 0.0, beside), scan_seq(maximum_of, 0.0, beside));
+  const auto filtered = [](const auto& s) { return filter_seq([](auto x) { return the(x) >= 0.0; }, s); };
+  for (int i = 0; i < 200; ++i) through = filtered(through);
+  for (const Backend backend : both) CHECK(run(consume(elements(through)), {.backend = backend}).size() == 1);
+  through = filtered(through);
+  for (const Backend backend : both) {
+    const RunOptions options{.backend = backend};
+    CHECK_THROWS_WITH(run(consume(elements(repeated)), options),
+                      Catch::Contains("more than 10000 sequences"));
+    CHECK_THROWS_WITH(run(consume(elements(beside)), options), Catch::Contains("more than 10000 sequences"));
+    CHECK_THROWS_WITH(run(consume(elements(through)), options), Catch::Contains("more than 200 sequences"));
+  }
 }
 
 }  // namespace
