@@ -15,6 +15,7 @@
 #include "fuse/sequences.h"
 #include "ir/make.h"
 #include "ir/print.h"
+#include "ir/standard_arithmetic.h"
 #include "ir/verify.h"
 #include "ir/views.h"
 #include "ir/walk.h"
@@ -268,6 +269,7 @@ CompileOptions options_from_environment() {
 
 Compiled compile_program(std::vector<ir::Ref> results, std::vector<ir::Ref> parameters,
                          const CompileOptions& options) {
+  const ir::StandardArithmetic standard;
   check_program(results, parameters);
   check_closed(results, parameters);
   // Makes the program a function that binds the parameters: a later use of them is outside of it.
@@ -284,6 +286,7 @@ Compiled compile_program(std::vector<ir::Ref> results, std::vector<ir::Ref> para
 }
 
 Compiled compile_sequence(const ir::Ref& sequence, const CompileOptions& options) {
+  const ir::StandardArithmetic standard;
   check_present(sequence, "stream_out: the sequence");
   check_kind(sequence->type().is_sequence(), sequence, "stream_out: what is given", "a sequence");
   check_closed({&sequence, 1}, {});

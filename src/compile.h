@@ -9,7 +9,8 @@
 /// The spine: the passes of the compiler, in order. compile.cpp is the place to start reading.
 namespace anabranch {
 
-/// What may be switched off, for tests and to see what a pass does. Results are the same but for `contract`.
+/// What may be switched off, for tests and to see what a pass does. Results are the same but for `contract`, and for `share`
+/// where a product that is written twice is also a summand.
 struct CompileOptions {
   bool share = true;       ///< hash-consing and constant folding
   bool contract = true;    ///< x * y + z to fma; off is *not* the same program: it rounds twice ("strict")

@@ -85,15 +85,17 @@ auto iota(const S& shape, detail::Loc at = detail::Loc::current()) {
   return detail::acc<N, T>(detail::generate(extents.handle(), function, at, "iota"));
 }
 /// first, first + step, first + 2 * step, ... in row-major order. `first` and `step` are Exps or plain values of
-/// one type of numbers; the multiple is fused with the sum of floats, as in x * y + z, so that nothing adds up.
+/// one type of numbers. Of floats the position is rounded to their type, and its multiple fused with the sum, as in
+/// x * y + z, so that nothing adds up; of half that is done in float, and the result rounded.
 template <detail::ShapeLike S, class X, class Y>
 auto enum_from_step(const S& shape, const X& first, const Y& step, detail::Loc at = detail::Loc::current()) {
   using T = typename detail::SideType<X, Y>::type;
   const auto a = detail::side<T>(first, at), s = detail::side<T>(step, at);
   const auto extents = detail::as_shape(shape, at);
   constexpr int N = detail::index_rank<std::remove_const_t<decltype(extents)>>;
+  using Wide = std::conditional_t<std::same_as<T, half>, float, T>;
   const auto element = [&](const Exp<Index<N>>& ix) {
-    return cast<T>(to_linear(extents, ix, at), at) * s + a;
+    return cast<T>(cast<Wide>(to_linear(extents, ix, at), at) * cast<Wide>(s, at) + cast<Wide>(a, at), at);
   };
   auto [function, result] = detail::trace_function<Index<N>>(element, at);
   return detail::acc<N, T>(detail::generate(extents.handle(), function, at, "enum_from_step"));

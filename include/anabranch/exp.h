@@ -55,6 +55,8 @@ concept Lossless =
 template <FloatValue T, NumericValue U>
 constexpr bool holds(U value) {
   const T rounded = static_cast<T>(value);
+  if constexpr (FloatValue<U>)
+    if (value != value) return true;  // NaN
   if constexpr (IntegerValue<U>) {
     // 2^digits is the first number that is too large for U: largest numbers are rounded to it.
     constexpr double end =
@@ -478,6 +480,16 @@ auto as_exp(const X& x, Place at = {}) {
   }
 }
 
+/// A tuple or pair with an Exp among its parts, or among those of a part: `as_exp` makes one Exp of it.
+template <class X>
+inline constexpr bool has_exp = IsExp<X>;
+template <class... Xs>
+inline constexpr bool has_exp<std::tuple<Xs...>> = (has_exp<Xs> || ...);
+template <class A, class B>
+inline constexpr bool has_exp<std::pair<A, B>> = has_exp<A> || has_exp<B>;
+template <class X>
+concept ProductOfExps = has_exp<X> && !IsExp<X>;
+
 template <class T>
 Exp<T> fresh_parameter(Place at) {
   return {FromHandle{}, element_parameter(Element<T>::scalars, at)};
@@ -653,6 +665,21 @@ Exp<T> cond(const Exp<bool>& condition, const T& then, const T& otherwise,
             std::source_location at = std::source_location::current()) {
   return cond(condition, Exp<T>(then, at), Exp<T>(otherwise, at), at);
 }
+/// Of products by their parts: cond(a < b, std::tuple(a, b), std::tuple(b, a)).
+template <class A, class B>
+  requires(detail::ProductOfExps<A> || detail::ProductOfExps<B>)
+auto cond(const Exp<bool>& condition, const A& then, const B& otherwise,
+          std::source_location at = std::source_location::current()) {
+  const auto t = detail::as_exp(then, at);
+  const auto e = detail::as_exp(otherwise, at);
+  constexpr bool fits = std::same_as<decltype(t), decltype(e)>;
+  static_assert(
+      fits, "anabranch: the two sides of cond have different element types; convert one with cast<T>(...)");
+  if constexpr (fits)
+    return cond(condition, t, e, at);
+  else
+    return t;
+}
 
 /// f(f(... x)) as long as p holds of the value.
 template <class P, class F, IsElement T>
@@ -669,6 +696,11 @@ Exp<T> while_loop(P p, F f, const Exp<T>& x, std::source_location at = std::sour
 template <class P, class F, IsElement T>
 Exp<T> while_loop(P p, F f, const T& x, std::source_location at = std::source_location::current()) {
   return while_loop(std::move(p), std::move(f), Exp<T>(x, at), at);
+}
+/// From the parts of a product.
+template <class P, class F, detail::ProductOfExps X>
+auto while_loop(P p, F f, const X& x, std::source_location at = std::source_location::current()) {
+  return while_loop(std::move(p), std::move(f), detail::as_exp(x, at), at);
 }
 
 /// Conversion. Float to integer truncates and saturates, NaN gives 0; integers keep their low bits; to bool:

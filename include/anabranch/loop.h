@@ -62,6 +62,11 @@ Exp<T> iterate(const Position& n, F f, const T& x,
                std::source_location at = std::source_location::current()) {
   return iterate(n, std::move(f), Exp<T>(x, at), at);
 }
+/// From the parts of a product.
+template <class F, detail::ProductOfExps X>
+auto iterate(const Position& n, F f, const X& x, std::source_location at = std::source_location::current()) {
+  return iterate(n, std::move(f), detail::as_exp(x, at), at);
+}
 
 /// f(... f(f(z, a0), a1) ..., an): the elements of the innermost row of `a` at the outer index `ix`, strictly
 /// from left to right, inside scalar code. `ix` is an Index or an Exp of one, with a dimension less than `a`

@@ -30,8 +30,9 @@ struct Destination<Exp<std::optional<Index<M>>>> {
   static Exp<Index<M>> index(const Exp<std::optional<Index<M>>>& ix, Place at) { return inside_at(ix, at); }
 };
 
-/// The row-major position of an index; -2, which no array has, where it is out of range.
-template <int M>
+/// The row-major position of an index. Of one that is out of range a number that is out of range, too: its own in a vector,
+/// but for a -1 where that drops an element, else -2.
+template <int M, bool drops>
 Exp<std::int64_t> place_of(const Exp<Index<M>>& ix, const Exp<Index<M>>& extents) {
   Exp<std::int64_t> place = ix[0];
   Exp<bool> inside = ix[0] >= 0 && ix[0] < extents[0];
@@ -39,8 +40,10 @@ Exp<std::int64_t> place_of(const Exp<Index<M>>& ix, const Exp<Index<M>>& extents
     place = place * extents[d] + ix[d];
     inside = inside && ix[d] >= 0 && ix[d] < extents[d];
   }
-  if constexpr (M == 1)
+  if constexpr (M == 1 && drops)
     return cond(place == -1, Exp<std::int64_t>(-2), place);
+  else if constexpr (M == 1)
+    return place;
   else
     return cond(inside, place, Exp<std::int64_t>(-2));
 }
@@ -70,8 +73,8 @@ Acc<Array<M, T>> permute(F f, const Acc<Array<M, T>>& defaults, To to, const Acc
                                   shape(a, at),
                                   [&](const Exp<Index<N>>& ix) {
                                     const auto goes = to(ix);
-                                    const auto place =
-                                        detail::place_of(Destination::index(goes, at), extents);
+                                    const auto place = detail::place_of<M, Destination::drops>(
+                                        Destination::index(goes, at), extents);
                                     if constexpr (Destination::drops)
                                       return cond(Destination::there(goes, at), place, Exp<std::int64_t>(-1));
                                     else

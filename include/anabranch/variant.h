@@ -25,19 +25,18 @@ struct Element<std::variant<Ts...>> {
     std::conditional_t<reads, const std::uint8_t, std::uint8_t> tag =
         static_cast<std::uint8_t>(value.index());
     f(tag);
-    const std::size_t before = value.index();
     [&]<std::size_t... I>(std::index_sequence<I...>) {
-      (visit_alternative<I>(value, before == I, tag == I, f), ...);
+      (visit_alternative<I>(value, tag == I, f), ...);
     }(std::index_sequence_for<Ts...>{});
   }
 
  private:
-  /// `before`: it is there; `after`: it shall be there, if the value can be changed.
+  /// `after`: it shall be there, if the value can be changed.
   template <std::size_t I, class V, class F>
-  static constexpr void visit_alternative(V& value, bool before, bool after, F& f) {
+  static constexpr void visit_alternative(V& value, bool after, F& f) {
     using T = std::variant_alternative_t<I, std::remove_const_t<V>>;
     std::conditional_t<std::is_const_v<V>, const T, T> inside =
-        before ? *std::get_if<I>(&value) : all_zero<T>();
+        value.index() == I ? *std::get_if<I>(&value) : all_zero<T>();
     Element<T>::visit(inside, f);
     if constexpr (!std::is_const_v<V>) {
       if (after) value.template emplace<I>(inside);

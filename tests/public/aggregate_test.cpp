@@ -1,3 +1,6 @@
+#include <optional>
+#include <variant>
+
 #include "agree.h"
 
 // Structs of a user as elements.
@@ -25,6 +28,14 @@ struct Outer {
   };
 };
 ANABRANCH_AGGREGATE(Outer::Inside, only);
+
+/// One whose other fields are there, and whose variant does not begin with its first alternative.
+struct Reading {
+  std::variant<std::int32_t, float> value = 2.0F;
+  std::int32_t sensor = 0;
+  friend bool operator==(const Reading&, const Reading&) = default;
+};
+ANABRANCH_AGGREGATE(Reading, value, sensor);
 
 }  // namespace nbody
 
@@ -128,6 +139,19 @@ TEST_CASE("folds, scans, loops and branches over structs") {
   require_same(agree(fill(2, Point{3, 4})), Vector<Point>{{3, 4}, {3, 4}});
   const auto program = compile<Vector<Body>>([](auto v) { return map([](auto b) { return b->at; }, v); });
   REQUIRE(agree_on(program, vector_of(5, body))[4] == body(4).at);
+}
+
+TEST_CASE("a variant that begins with another alternative than the element has") {
+  using nbody::Reading;
+  const Vector<Reading> three(Index{3});
+  CHECK(three[0] == Reading{std::int32_t{0}, 0});
+  const Vector<Reading> some{{std::int32_t{7}, 1}, {0.5F, 2}};
+  CHECK(some[0] == Reading{std::int32_t{7}, 1});
+  CHECK(some[1] == Reading{0.5F, 2});
+  const Vector<std::optional<Reading>> optional{std::nullopt, some[1]};
+  CHECK_FALSE(optional[0].has_value());
+  CHECK(optional[1] == some[1]);
+  require_same(agree(map([](auto r) { return r; }, use(some))), some);
 }
 
 }  // namespace

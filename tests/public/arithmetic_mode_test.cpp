@@ -70,5 +70,28 @@ TEST_CASE("results do not depend on whether the caller's denormal numbers are ze
   check<double>(FE_TONEAREST, true);
 }
 
+#if defined(__SSE2__)
+TEST_CASE("a program that is compiled where denormal numbers are zero is the same", "[once]") {
+  const Vector<double> zero{0.0};
+  const Vector<float> small{2e-40F, 1e-40F};
+  const auto built = [&] {
+    return std::tuple(map([](auto v) { return v - 1e-310; }, use(zero)),
+                      map([](auto v) { return v + -1e-310; }, use(zero)), sort(use(small)));
+  };
+  const auto expected = run(built(), {.backend = Backend::interpreter});
+  REQUIRE(std::get<0>(expected)[0] == -1e-310);
+  REQUIRE(std::get<2>(expected)[0] == 1e-40F);
+  for (const Backend backend : {Backend::cpu, Backend::interpreter}) {
+    const auto got = [&] {
+      const With mode(FE_TONEAREST, true);
+      return run(built(), {.backend = backend});
+    }();
+    require_same(std::get<0>(got), std::get<0>(expected));
+    require_same(std::get<1>(got), std::get<1>(expected));
+    require_same(std::get<2>(got), std::get<2>(expected));
+  }
+}
+#endif
+
 }  // namespace
 }  // namespace anabranch::testing

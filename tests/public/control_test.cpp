@@ -29,6 +29,32 @@ TEST_CASE("cond of tuples") {
       rows);
 }
 
+TEST_CASE("sides and states may be std::tuples of Exps") {
+  const auto values = everywhere(
+      [](auto row) {
+        return map(
+            [](auto x) {
+              auto [low, high] = cond(x < 3, std::tuple(x, 3), std::tuple(x * 0 + 3, x));
+              auto [a, b] = while_loop([](auto s) { return get<0>(s) > 0; },
+                                       [](auto s) {
+                                         auto [n, sum] = s;
+                                         return std::tuple(n - 1, sum + n);
+                                       },
+                                       std::tuple(min(high, 10), low));
+              auto [c, d] =
+                  iterate(3, [](auto s) { return std::tuple(get<1>(s), get<0>(s)); }, std::tuple(a, b));
+              return pack(c, d);
+            },
+            row);
+      },
+      rows);
+  for (std::size_t r = 0; r < rows.size(); ++r)
+    for (std::int64_t i = 0; i < rows[r].size(); ++i) {
+      const std::int32_t low = std::min(rows[r][i], 3), n = std::min(std::max(rows[r][i], 3), 10);
+      REQUIRE(values[r][i] == std::tuple(low + n * (n + 1) / 2, 0));
+    }
+}
+
 TEST_CASE("the side of a cond that is not taken cannot fail") {
   const auto values = everywhere(
       [](auto row) { return map([](auto x) { return cond(x == 0, Exp(-1), 100 / x); }, row); }, rows);

@@ -63,6 +63,9 @@ TEST_CASE("numbers") {
   require_same(agree(iota(4)), Vector<std::int64_t>{0, 1, 2, 3});
   require_same(agree(iota<float>(Index{2, 2})), Matrix<float>(Index{2, 2}, {0, 1, 2, 3}));
   require_same(agree(enum_from_step(3, 1.0, 0.5)), Vector<double>{1, 1.5, 2});
+  const Vector<half> halves = agree(enum_from_step(70'000, half(1.0F), half(0x1p-14F)));
+  CHECK(static_cast<float>(halves[65'536]) == 5.0F);
+  CHECK(static_cast<float>(agree(enum_from_step(70'000, half(1.0F), half(0.0F)))[69'999]) == 1.0F);
   require_same(agree(enum_from_step(Index{1, 3}, std::uint8_t{250}, std::uint8_t{4})),
                Matrix<std::uint8_t>(Index{1, 3}, {250, 254, 2}));
   everywhere([](auto a) { return iota<std::int32_t>(shape(a)); }, arrays<3, bool>());

@@ -1,3 +1,6 @@
+#include <cmath>
+#include <limits>
+
 #include "agree.h"
 
 // Plain values where expressions and shapes are wanted.
@@ -74,6 +77,16 @@ TEST_CASE("characters are numbers") {
   require_same(agree(map([](auto c) { return c + ' '; }, text)), Vector<std::uint8_t>{'A' + 64, 'z', 42});
   require_same(agree(map([](auto c) { return cast<std::int32_t>(c) - 'a'; }, text)),
                Vector<std::int32_t>{0, -7, -87});
+}
+
+TEST_CASE("a NaN is a literal of every type of floats") {
+  const auto a = agree(
+      map([](auto x) { return max(x, std::numeric_limits<double>::quiet_NaN()); }, use(Vector<float>{1.0F})));
+  CHECK(std::isnan(a[0]));
+  const auto h =
+      agree(map([](auto x) { return cast<float>(max(x, std::numeric_limits<float>::quiet_NaN())); },
+                use(Vector<half>{half(1.0F)})));
+  CHECK(std::isnan(h[0]));
 }
 
 }  // namespace

@@ -472,6 +472,10 @@ TEST_CASE("permute between ranks") {
                       plus, fill(Index{2, 2}, 0), [](auto ix) { return index_of(ix[0], ix[0]); },
                       use(Vector<std::int32_t>{1, 2, 3})),
                   {"permute", "out of range"});
+  fails<RunError>(permute(
+                      plus, fill(Index{4}, 0), [](auto ix) { return index_of(ix[0] - 1); },
+                      use(Vector<std::int32_t>{1, 2, 3})),
+                  {"permute: index -1 out of range 0..3"});
 }
 
 TEST_CASE("segments are rows of their own") {

@@ -283,7 +283,8 @@ detail::Refused<A, B> cond(const C&, const A&, const B&) {
 
 /// Functions, or plain values of two types.
 template <class A, class B>
-  requires(!detail::Collective<A> && !detail::Collective<B> &&
+  requires(!detail::Collective<A> && !detail::Collective<B> && !detail::ProductOfExps<A> &&
+           !detail::ProductOfExps<B> &&
            ((!detail::IsExp<A> && !detail::IsExp<B> && !std::same_as<A, B>) || std::invocable<const A&> ||
             std::invocable<const B&>))
 detail::Refused<A, B> cond(const Exp<bool>&, const A&, const B&) {
