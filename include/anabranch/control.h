@@ -36,7 +36,7 @@ std::tuple<Acc<A>> arrays_of_state(const Acc<A>& state) {
 }
 template <class... As>
 const std::tuple<Acc<As>...>& arrays_of_state(const std::tuple<Acc<As>...>& state) {
-  return state;
+  return state;  // NOLINT: whoever calls it copies them at once
 }
 template <class S>
 concept Computations = ItemOf<std::remove_cvref_t<S>>::valid;
