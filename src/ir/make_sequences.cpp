@@ -166,7 +166,7 @@ Ref take_while_seq(Ref sequence, Place place) {
   return collective(Op::take_while_seq, std::move(type), {std::move(sequence)}, {}, place);
 }
 
-Ref drop_seq(Ref count, Ref sequence, Place place) {
+Ref drop_seq(Ref count, Ref sequence, Place place) {  // NOLINT: by value, as all that make nodes take them
   const std::vector<Ref> children{count, sequence};
   require_present(children, place, "drop_seq");
   require_type(count->type(), Type::element(ScalarType::int64), place, "drop_seq");
@@ -207,7 +207,8 @@ std::vector<Ref> without_nested(std::vector<Ref> sequences) {
       parts.insert(parts.end(), sequence->children().begin(), sequence->children().end());
     else
       parts.push_back(sequence);
-  return parts.size() <= most ? parts : sequences;
+  if (parts.size() <= most) return parts;
+  return sequences;
 }
 
 }  // namespace
