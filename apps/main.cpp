@@ -60,7 +60,7 @@ constexpr const char* footer =
 /// `interrupt` is made when there is work to be stopped. `help`: what to ask for more about what was tried.
 int run(int argc, char** argv, std::optional<Interrupt>& interrupt, std::string& help) {
   CLI::App app("Streams of irregular arrays, compiled for this machine.", "anabranch");
-  app.set_version_flag("--version", std::string("anabranch ") + version_string);
+  app.set_version_flag("--version", std::string("anabranch ") + library_version());
   app.require_subcommand(1);
   app.footer(footer);
   app.formatter(std::make_shared<Help>());

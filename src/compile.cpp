@@ -208,7 +208,8 @@ void check_present(const ir::Ref& node, const std::string& what) {
 void check_kind(bool is, const ir::Ref& node, const std::string& what, const char* expected) {
   if (!is)
     throw ProgramError(fmt::format("{} is {}, of type {} ({}); expected {}", what, node->label(),
-                                   ir::to_string(node->type()), to_string(node->place()), expected));
+                                   ir::to_string(node->type()), to_string(node->place()), expected),
+                       node->place());
 }
 
 /// Throws ProgramError where something is no program: what a front end without types may hand over.
@@ -236,18 +237,19 @@ void check_closed(std::span<const ir::Ref> roots, std::span<const ir::Ref> param
       const std::string what = fmt::format("{} ({})", root->label(), to_string(root->place()));
       const std::string parameter = to_string(p->place());
       if (p->bound())
-        throw ProgramError(fmt::format(
-            "{}: an Acc is used outside the function whose parameter it depends on (introduced at {}); it "
-            "stands "
-            "for one item, inside that function only. Let the function return it, and take what the sequence "
-            "gives: consume(elements(s)), consume(tabulate(s))",
-            what, parameter));
-      throw ProgramError(fmt::format(
-          "{}: this is run inside the function whose parameter it depends on (introduced at {}), while the "
-          "program is being built and items have no elements yet. Let the function return the computation, "
-          "and "
-          "run the whole",
-          what, parameter));
+        throw ProgramError(
+            fmt::format(
+                "{}: an Acc is used outside the function whose parameter it depends on (introduced at "
+                "{}); it stands for one item, inside that function only. Let the function return it, "
+                "and take what the sequence gives: consume(elements(s)), consume(tabulate(s))",
+                what, parameter),
+            root->place());
+      throw ProgramError(
+          fmt::format("{}: this is run inside the function whose parameter it depends on (introduced at {}), "
+                      "while the program is being built and items have no elements yet. Let the function "
+                      "return the computation, and run the whole",
+                      what, parameter),
+          root->place());
     }
 }
 

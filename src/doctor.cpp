@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <anabranch/error.h>
+#include <anabranch/version.h>
 
 #include "cache/kernel_cache.h"
 #include "cpu/code_generator.h"
@@ -108,5 +109,7 @@ GpuFacts gpu_facts() {
   }
   return out;
 }
+
+const char* library_version() noexcept { return version_string; }
 
 }  // namespace anabranch

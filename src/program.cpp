@@ -78,7 +78,8 @@ using Arrays = std::vector<std::shared_ptr<ArrayData>>;
 void check_type(const std::shared_ptr<ArrayData>& array, const ir::Node& node, const std::string& what) {
   const auto refuse = [&](const std::string& given) {
     throw ProgramError(fmt::format("run: {} is {}, and should be a {} ({})", what, given,
-                                   ir::to_string(node.type()), to_string(node.place())));
+                                   ir::to_string(node.type()), to_string(node.place())),
+                       node.place());
   };
   if (!array) refuse("an empty handle");
   const ir::Type given = ir::Type::array(static_cast<int>(array->extents.size()), array->scalars);

@@ -70,7 +70,8 @@ void check_files(const Compiled& compiled, const RunOptions& options) {
       if (is_same_file(about, file))
         throw ProgramError(
             fmt::format("RunOptions: {}: the {} would replace what the program writes there ({})", about,
-                        what, to_string(node->place())));
+                        what, to_string(node->place())),
+            node->place());
   }
 }
 

@@ -40,7 +40,7 @@ void run_doctor() {
   const auto line = [&](const char* label, const std::string& text) {
     out += fmt::format("{:<15} {}\n", label, text);
   };
-  line("anabranch", version_string);
+  line("anabranch", library_version());
   line("processor", fmt::format("{}, {}", machine.processor.empty() ? "unknown model" : machine.processor,
                                 counted(machine.processors, "processor")));
   line("SIMD", cpu.available ? fmt::format("{}-bit vectors, code for {}", cpu.vector_bits, cpu.target)

@@ -103,6 +103,14 @@ class Array {
     requires(N == 1 && !std::is_same_v<I, bool>)
   explicit Array(I n) : Array(Index<1>{{static_cast<std::int64_t>(n)}}) {}
 
+  /// Of the given shape, or a vector of n elements, each of this value: Vector<double>(n, 1.0).
+  Array(const Index<N>& shape, const T& value) : Array(shape) {
+    for (std::int64_t i = 0; i < size(); ++i) set(i, value);
+  }
+  template <std::integral I>
+    requires(N == 1 && !std::is_same_v<I, bool>)
+  Array(I n, const T& value) : Array(Index<1>{{static_cast<std::int64_t>(n)}}, value) {}
+
   /// Filled from values in row-major order. Throws RunError
   /// unless there are exactly as many as the shape asks for.
   Array(const Index<N>& shape, std::span<const T> values) : Array(shape) { assign(values); }
@@ -193,6 +201,12 @@ class Array {
     requires IsScalar<T>
   {
     return {data(), static_cast<std::size_t>(size())};
+  }
+  /// The same, to be written: in all handles of this array, and not while a run uses it.
+  std::span<T> mutable_values()
+    requires IsScalar<T>
+  {
+    return {mutable_data(), static_cast<std::size_t>(size())};
   }
 
   /// The elements of a vector: for (double x : v), std::span(v), std::ranges algorithms.

@@ -32,11 +32,18 @@ struct Place {
 /// "smvm.cpp:12" (the file's base name), or "unknown place".
 ANABRANCH_API std::string to_string(const Place& place);
 
-/// Base of all of them.
+/// Base of all of them. The message says everything; what programs ask for is there apart from it, too.
 class ANABRANCH_API Error : public std::runtime_error {
  public:
-  using std::runtime_error::runtime_error;
+  explicit Error(const std::string& message, const Place& at = {})
+      : std::runtime_error(message), place_(at) {}
   ~Error() override;
+
+  /// The line of the program whose operation it is of: `place().known()` where it is of one.
+  const Place& place() const noexcept { return place_; }
+
+ private:
+  Place place_;
 };
 
 /// The program is not well formed: found while it is being built or compiled.
@@ -51,7 +58,15 @@ class ANABRANCH_API ProgramError : public Error {
 class ANABRANCH_API RunError : public Error {
  public:
   using Error::Error;
+  RunError(const std::string& message, const Place& at, std::int64_t item)
+      : Error(message, at), item_(item) {}
   ~RunError() override;
+
+  /// The item of the stream in which it happened, from 0; below 0 where it is of none.
+  std::int64_t item() const noexcept { return item_; }
+
+ private:
+  std::int64_t item_ = -1;
 };
 
 /// An input file is malformed. The message names file, position and reason.

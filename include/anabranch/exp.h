@@ -665,22 +665,6 @@ Exp<T> cond(const Exp<bool>& condition, const T& then, const T& otherwise,
             std::source_location at = std::source_location::current()) {
   return cond(condition, Exp<T>(then, at), Exp<T>(otherwise, at), at);
 }
-/// Of products by their parts: cond(a < b, std::tuple(a, b), std::tuple(b, a)).
-template <class A, class B>
-  requires(detail::ProductOfExps<A> || detail::ProductOfExps<B>)
-auto cond(const Exp<bool>& condition, const A& then, const B& otherwise,
-          std::source_location at = std::source_location::current()) {
-  const auto t = detail::as_exp(then, at);
-  const auto e = detail::as_exp(otherwise, at);
-  constexpr bool fits = std::same_as<decltype(t), decltype(e)>;
-  static_assert(
-      fits, "anabranch: the two sides of cond have different element types; convert one with cast<T>(...)");
-  if constexpr (fits)
-    return cond(condition, t, e, at);
-  else
-    return t;
-}
-
 /// f(f(... x)) as long as p holds of the value.
 template <class P, class F, IsElement T>
 Exp<T> while_loop(P p, F f, const Exp<T>& x, std::source_location at = std::source_location::current()) {
@@ -697,12 +681,6 @@ template <class P, class F, IsElement T>
 Exp<T> while_loop(P p, F f, const T& x, std::source_location at = std::source_location::current()) {
   return while_loop(std::move(p), std::move(f), Exp<T>(x, at), at);
 }
-/// From the parts of a product.
-template <class P, class F, detail::ProductOfExps X>
-auto while_loop(P p, F f, const X& x, std::source_location at = std::source_location::current()) {
-  return while_loop(std::move(p), std::move(f), detail::as_exp(x, at), at);
-}
-
 /// Conversion. Float to integer truncates and saturates, NaN gives 0; integers keep their low bits; to bool:
 /// != 0.
 template <IsScalar U, IsScalar T>

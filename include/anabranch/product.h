@@ -209,6 +209,28 @@ struct Make<T, void> {
 template <class T>
 inline constexpr detail::Make<T, typename detail::Parts<T>::type> make{};
 
+/// Of products by their parts: cond(a < b, std::tuple(a, b), std::tuple(b, a)).
+template <class A, class B>
+  requires(detail::ProductOfExps<A> || detail::ProductOfExps<B>)
+auto cond(const Exp<bool>& condition, const A& then, const B& otherwise,
+          std::source_location at = std::source_location::current()) {
+  const auto t = detail::as_exp(then, at);
+  const auto e = detail::as_exp(otherwise, at);
+  constexpr bool fits = std::same_as<decltype(t), decltype(e)>;
+  static_assert(
+      fits, "anabranch: the two sides of cond have different element types; convert one with cast<T>(...)");
+  if constexpr (fits)
+    return cond(condition, t, e, at);
+  else
+    return t;
+}
+
+/// while_loop from the parts of a product.
+template <class P, class F, detail::ProductOfExps X>
+auto while_loop(P p, F f, const X& x, std::source_location at = std::source_location::current()) {
+  return while_loop(std::move(p), std::move(f), detail::as_exp(x, at), at);
+}
+
 /// Part I of a std::complex or of a user's aggregate: real and imaginary part, fields in the order in which
 /// they were named. Structured bindings use it: auto [x, y] = point.
 template <std::size_t I, detail::OwnProduct T>

@@ -25,6 +25,8 @@ std::vector<ir::Ref> nodes_of(const detail::Handles& handles) {
 
 namespace detail {
 
+// NOLINTBEGIN(performance-unnecessary-value-param): the headers, which call these, give their vectors away.
+
 using front::handle_of;
 using front::node_of;
 using front::nodes_of;
@@ -50,7 +52,8 @@ void Handle::release() noexcept {
 void check_dimension(const char* what, int d, int rank, Place at) {
   if (d >= 0 && d < rank) return;
   throw ProgramError(
-      fmt::format("{}: there is no dimension {} in an array of rank {} ({})", what, d, rank, to_string(at)));
+      fmt::format("{}: there is no dimension {} in an array of rank {} ({})", what, d, rank, to_string(at)),
+      at);
 }
 
 void check_permutation(std::span<const int> permutation, Place at) {
@@ -59,7 +62,8 @@ void check_permutation(std::span<const int> permutation, Place at) {
     const bool there = d >= 0 && static_cast<std::size_t>(d) < seen.size();
     if (!there || seen[static_cast<std::size_t>(d)])
       throw ProgramError(fmt::format("transpose: ({}) is no permutation of the dimensions 0..{} ({})",
-                                     fmt::join(permutation, ", "), permutation.size() - 1, to_string(at)));
+                                     fmt::join(permutation, ", "), permutation.size() - 1, to_string(at)),
+                         at);
     seen[static_cast<std::size_t>(d)] = true;
   }
 }
@@ -309,6 +313,8 @@ std::vector<ArrayOf> arrays_of(const Handle& computation) {
   for (const ir::ArrayType& item : type.arrays) items.push_back({item.rank, item.scalars});
   return items;
 }
+
+// NOLINTEND(performance-unnecessary-value-param)
 
 }  // namespace detail
 }  // namespace anabranch

@@ -48,7 +48,8 @@ ItemPacker::~ItemPacker() = default;
 
 bool ItemPacker::add(const std::shared_ptr<ArrayData>& given, std::int64_t number, const Limit& limit) {
   if (!given)
-    throw ProgramError(fmt::format("stream_in ({}): item {} is an empty handle", to_string(at_), number));
+    throw ProgramError(fmt::format("stream_in ({}): item {} is an empty handle", to_string(at_), number),
+                       at_);
   const ArrayData& item = *given;
   for (std::size_t d = 0; d < info_.extents.size(); ++d) {
     const std::optional<std::int64_t>& extent = info_.extents[d];
@@ -56,7 +57,8 @@ bool ItemPacker::add(const std::shared_ptr<ArrayData>& given, std::int64_t numbe
     std::vector<std::int64_t> wanted;
     for (const auto& e : info_.extents) wanted.push_back(*e);
     throw RunError(fmt::format("stream_in ({}): item {} has shape {}, the stream was declared regular({})",
-                               to_string(at_), number, shape_text(item.extents), shape_text(wanted)));
+                               to_string(at_), number, shape_text(item.extents), shape_text(wanted)),
+                   at_, number);
   }
   const std::int64_t size = item.size();
   if (!limit.written.empty())

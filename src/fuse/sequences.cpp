@@ -134,7 +134,8 @@ class Composer {
           fmt::format("{} ({}): inside of the function of another sequence items cannot be left out or "
                       "joined; of an array, take "
                       "filter, take, drop or scan_state, of all items of the outer sequence flat_map_seq",
-                      node->label(), to_string(node->place())));
+                      node->label(), to_string(node->place())),
+          node->place());
     each_operand(*node, [&](const Operand& how, const Ref& operand) {
       if (how.role == Role::sequence)
         source.feeds.push_back(add_fed_->stage(node, operand));
@@ -203,7 +204,8 @@ void refuse_write(const Node& node, const char* inside) {
         fmt::format("write ({}): inside of {} the sink {} would be written anew each time; write what it "
                     "gives outside of it",
                     to_string(Consume(node).sink()->place()), inside,
-                    SinkTerm(Consume(node).sink()).sink()->info().name));
+                    SinkTerm(Consume(node).sink()).sink()->info().name),
+        Consume(node).sink()->place());
 }
 
 /// Does it depend on the item of a sequence that it is inside of? `node` consumes a sequence, or is a loop or a branch.
@@ -242,11 +244,13 @@ void refuse_streams_of_items(const Stage& stage) {
   for (const Node* node : topological(stage.results, enter))
     if (node->op() == Op::consume && !is_write(*node) && enter(*node))
       if (const Node* const stream = stream_of(*node))
-        throw ProgramError(fmt::format(
-            "consume ({}): the stream of {} ({}) would be read once for each item of another sequence; "
-            "consume "
-            "it before, outside of the function of that sequence, and take rows(...) of the array",
-            to_string(node->place()), stream->label(), to_string(stream->place())));
+        throw ProgramError(
+            fmt::format(
+                "consume ({}): the stream of {} ({}) would be read once for each item of another sequence; "
+                "consume it before, outside of the function of that sequence, and take rows(...) of the "
+                "array",
+                to_string(node->place()), stream->label(), to_string(stream->place())),
+            node->place());
 }
 
 /// What is done with several items at a time, inside of an item.
@@ -255,7 +259,8 @@ void refuse_functions(const Node& consume) {
     throw ProgramError(
         fmt::format("{} ({}): inside of the function of another sequence there are elements and tabulate; "
                     "fold what they give",
-                    name_of(sink->op()), to_string(sink->place())));
+                    name_of(sink->op()), to_string(sink->place())),
+        sink->place());
 }
 
 /// The sequences that a stage consumes for each item, those of one sequence together, and its loops and branches.
@@ -515,7 +520,8 @@ class Stages {
     const auto refuse = [&](int most, const char* what) {
       throw ProgramError(
           fmt::format("{} ({}): more than {} sequences that filter_seq, append_seq and their like read {}",
-                      reader.label(), to_string(reader.place()), most, what));
+                      reader.label(), to_string(reader.place()), most, what),
+          reader.place());
     };
     if (feeds_inside_ == most_feeds_inside) refuse(most_feeds_inside, "are read one through the other");
     if (++feeds_ > most_feeds)

@@ -52,7 +52,8 @@ HostArray allocate(const Evaluator& evaluator, const Node& node, const ir::Scala
     if (__builtin_mul_overflow(bytes, width, &bytes)) evaluator.fail(node, ir::too_many_elements(extents));
     const Place& place = node.place().known() ? node.place() : evaluator.nearest_place;
     throw ResourceError(fmt::format("{}: {} bytes are more memory than the system gives ({})", node.label(),
-                                    bytes, anabranch::to_string(place)));
+                                    bytes, anabranch::to_string(place)),
+                        place);
   }
 }
 

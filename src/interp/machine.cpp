@@ -33,7 +33,8 @@ Machine::Machine(std::span<const ir::Ref> roots, std::stop_token stop, Callbacks
     if (root->closed()) continue;
     const Node& parameter = *root->free()[0];
     throw ProgramError("run: the program depends on a parameter of a function it is not in (introduced at " +
-                       anabranch::to_string(parameter.place()) + ")");
+                           anabranch::to_string(parameter.place()) + ")",
+                       parameter.place());
   }
 }
 

@@ -13,7 +13,8 @@ namespace anabranch::interp {
 namespace {
 
 [[noreturn]] void contradicts(const SourceBase& source, const Place& place, const std::string& what) {
-  throw RunError(fmt::format("source {}: {} ({})", source.info().name, what, anabranch::to_string(place)));
+  throw RunError(fmt::format("source {}: {} ({})", source.info().name, what, anabranch::to_string(place)),
+                 place);
 }
 
 /// Item 0 of one component of a chunk.

@@ -89,13 +89,16 @@ SourcePass::SourcePass(std::shared_ptr<SourceBase> source, const Place& place) {
     const std::lock_guard lock(passes);
     const std::optional<Place> read_at = source->read_at_;
     if (source->in_use_ && read_at)
-      throw RunError(fmt::format(
-          "stream_in ({}): the source {} is being read by another run ({}); it serves one run at a time",
-          to_string(place), info.name, to_string(*read_at)));
+      throw RunError(
+          fmt::format(
+              "stream_in ({}): the source {} is being read by another run ({}); it serves one run at a time",
+              to_string(place), info.name, to_string(*read_at)),
+          place);
     if (read_at && !info.rewindable)
       throw RunError(
           fmt::format("stream_in ({}): the source {} gives its items only once, and was read before ({})",
-                      to_string(place), info.name, to_string(*read_at)));
+                      to_string(place), info.name, to_string(*read_at)),
+          place);
     source->in_use_ = true;
     source->read_at_ = place;
   }

@@ -92,7 +92,7 @@ Payload labelled(Symbol label) {
 }
 
 void refuse(const Place& place, const char* what, const std::string& detail) {
-  throw ProgramError(fmt::format("{}: {} ({})", what, detail, to_string(place)));
+  throw ProgramError(fmt::format("{}: {} ({})", what, detail, to_string(place)), place);
 }
 
 void require_present(std::span<const Ref> children, const Place& place, const char* what) {

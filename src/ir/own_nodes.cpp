@@ -199,10 +199,12 @@ thread_local int bodies = 0;
 
 InBody::InBody(const Node& control) {
   if (bodies == most_bodies)
-    throw ProgramError(fmt::format(
-        "{} ({}): more than {} loops, branches and functions of sequences are inside each other; what both "
-        "sides of a branch mention, and what is computed before it, is not inside of it",
-        name_of(control.op()), to_string(control.place()), most_bodies));
+    throw ProgramError(
+        fmt::format(
+            "{} ({}): more than {} loops, branches and functions of sequences are inside each other; "
+            "what both sides of a branch mention, and what is computed before it, is not inside of it",
+            name_of(control.op()), to_string(control.place()), most_bodies),
+        control.place());
   ++bodies;
 }
 InBody::~InBody() { --bodies; }

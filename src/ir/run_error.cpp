@@ -13,7 +13,8 @@ std::string grouped(std::int64_t number) {
 
 void raise(std::string_view operation, std::string_view wrong, const Place& place, std::int64_t item) {
   const std::string in_item = item == no_item ? "" : fmt::format(" in item {}", grouped(item));
-  throw RunError(fmt::format("{}: {}{} ({})", operation, wrong, in_item, anabranch::to_string(place)));
+  throw RunError(fmt::format("{}: {}{} ({})", operation, wrong, in_item, anabranch::to_string(place)), place,
+                 item);
 }
 
 std::string out_of_range(std::int64_t index, std::int64_t extent) {

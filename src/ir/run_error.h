@@ -14,7 +14,7 @@
 ///
 /// Inside a stream the item is named, counted from 0 over the whole stream. Where several checks fail, the
 /// error is of the first chunk with a failure, in it of the first failing operation, of that operation's
-/// failures the first.
+/// failures the first, in the order in which what they are computed for is stored.
 namespace anabranch::ir {
 
 inline constexpr std::int64_t no_item = -1;

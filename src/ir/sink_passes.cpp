@@ -33,7 +33,7 @@ class PlacedPass final : public SinkPass {
       f();
     } catch (const RunError& e) {
       if (typeid(e) != typeid(RunError)) throw;  // a type of its own reaches the caller
-      throw RunError(fmt::format("{} ({})", e.what(), to_string(place_)));
+      throw RunError(fmt::format("{} ({})", e.what(), to_string(place_)), place_, e.item());
     }
   }
 
@@ -47,7 +47,8 @@ SinkPass& SinkPasses::begin(const std::shared_ptr<SinkBase>& sink, const SinkSta
                             const Place& place) {
   if (std::any_of(begun_.begin(), begun_.end(), [&](const Begun& other) { return other.sink == sink; }))
     throw ProgramError(fmt::format("write ({}): the program writes to the sink {} twice; make one for each",
-                                   to_string(place), sink->info().name));
+                                   to_string(place), sink->info().name),
+                       place);
   begun_.push_back({sink, std::make_unique<PlacedPass>(sink->begin(start), place)});
   return *begun_.back().pass;
 }

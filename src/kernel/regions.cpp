@@ -77,7 +77,8 @@ void for_operands(const ir::Node& node, F&& f) {
 
 [[noreturn]] void refuse(const ir::Node& node, const char* what, std::size_t limit) {
   throw ProgramError(fmt::format("{} ({}): in the scalar code of one array, {}; the limit is {}",
-                                 node.label(), to_string(node.place()), what, limit));
+                                 node.label(), to_string(node.place()), what, limit),
+                     node.place());
 }
 
 }  // namespace

@@ -459,7 +459,8 @@ HostArray PlanRun::make_output(int number) {
       if (!array->buffers[c]) array->buffers[c] = counted(new_memory(bytes_of(c)), held.split(bytes_of(c)));
   } catch (const ResourceError&) {
     throw ResourceError(fmt::format("{}: {} bytes are more memory than the system gives ({})",
-                                    output.node->label(), bytes, to_string(output.node->place())));
+                                    output.node->label(), bytes, to_string(output.node->place())),
+                        output.node->place());
   }
   return array;
 }

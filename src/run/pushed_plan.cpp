@@ -73,7 +73,8 @@ std::size_t action_that_reads(const plan::Plan& plan, const SourceBase& pushed) 
   if (places.size() > 1)
     throw ProgramError(
         fmt::format("push_stream: what is pushed passes once, and it is read at {} and again at {}",
-                    to_string(places[0]), to_string(places[1])));
+                    to_string(places[0]), to_string(places[1])),
+        places[0]);
   for (std::size_t a = 0; a < plan.actions.size(); ++a)
     if (const auto* const run = std::get_if<plan::StageAction>(&plan.actions[a]);
         run && reads(plan, *run, pushed))
@@ -81,7 +82,8 @@ std::size_t action_that_reads(const plan::Plan& plan, const SourceBase& pushed) 
   throw ProgramError(
       fmt::format("push_stream: what is pushed passes once, and it is read in a loop or a branch at {}; "
                   "consume it before",
-                  to_string(places[0])));
+                  to_string(places[0])),
+      places[0]);
 }
 
 }  // namespace

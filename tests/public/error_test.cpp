@@ -204,6 +204,38 @@ TEST_CASE("reshape wants as many elements as there are") {
   REQUIRE(agree(consume(elements(map_seq(pairs, stream_in(std::vector{rows[0], rows[1]}))))).size() == 6);
 }
 
+TEST_CASE("an error says its line and its item apart from its message") {
+  const std::vector rows{Vector<std::int64_t>{0, 1}, Vector<std::int64_t>{}, Vector<std::int64_t>{2, 5}};
+  const auto picked =
+      consume(elements(map_seq([](auto row) { return gather(row, use(table)); }, stream_in(rows))));
+  const std::uint32_t line_of_gather = Loc::current().line() - 1;
+  try {
+    run(picked);
+    FAIL("nothing was thrown");
+  } catch (const RunError& e) {
+    CHECK(e.place().line == line_of_gather);
+    CHECK(std::string(e.place().file.view()).ends_with("error_test.cpp"));
+    CHECK(e.item() == 2);
+    CHECK_THAT(e.what(),
+               Catch::Matchers::Contains("in item 2 (error_test.cpp:" + std::to_string(line_of_gather)));
+  }
+  const auto outside = gather(use(Vector<std::int64_t>{5}), use(table));
+  try {
+    run(outside);
+    FAIL("nothing was thrown");
+  } catch (const RunError& e) {
+    CHECK(e.place().line == Loc::current().line() - 5);
+    CHECK(e.item() < 0);
+  }
+  try {
+    sum(use(table), 7);
+    FAIL("nothing was thrown");
+  } catch (const ProgramError& e) {
+    CHECK(e.place().line == Loc::current().line() - 3);
+  }
+  CHECK_FALSE(Error("no place").place().known());
+}
+
 TEST_CASE("the run after an error works") {
   const auto program =
       compile<Vector<std::int32_t>, Vector<double>>([](auto ix, auto t) { return gather(ix, t); });

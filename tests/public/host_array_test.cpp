@@ -23,6 +23,24 @@ TEST_CASE("a vector of n elements") {
   REQUIRE(Vector<double>{3}.size() == 1);
 }
 
+TEST_CASE("an array of one value, and elements that are written through a span") {
+  CHECK(Vector<double>(3, 1.5) == Vector<double>{1.5, 1.5, 1.5});
+  CHECK(Vector<std::int64_t>(std::size_t{2}, 7) == Vector<std::int64_t>{7, 7});
+  CHECK(Vector<bool>(2, true) == Vector<bool>{true, true});
+  CHECK(Vector<double>(0, 1.0).size() == 0);
+  CHECK(Matrix<float>(Index{2, 2}, 3.0f) == Matrix<float>{{3, 3}, {3, 3}});
+  using Pair = std::pair<std::int32_t, double>;
+  CHECK(Vector<Pair>(2, {1, 0.5}) == Vector<Pair>{{1, 0.5}, {1, 0.5}});
+  CHECK_THROWS_AS(Vector<double>(-1, 1.0), RunError);
+
+  Vector<double> v(4, 2.0);
+  const Vector<double> same = v;
+  std::iota(v.mutable_values().begin(), v.mutable_values().end(), 1.0);
+  CHECK(same == Vector<double>{1, 2, 3, 4});
+  const double constant[] = {1.0, 2.0};
+  CHECK_THROWS_AS(Vector<double>::view(Index{2}, constant).mutable_values(), ProgramError);
+}
+
 TEST_CASE("a matrix of rows") {
   const Matrix<double> m{{1, 2, 3}, {4, 5, 6}};
   CHECK(m.shape() == Index{2, 3});

@@ -104,9 +104,11 @@ void check_not_read(std::span<const WrittenMemory> written, std::span<const Sour
 
 void check_capacity(const detail::ArrayData& into, std::int64_t elements, const ir::Node& result, bool more) {
   if (elements <= into.capacity()) return;
-  throw ResourceError(fmt::format(
-      "run_into: {} ({}) gives {}{} elements, and the memory given for it holds {}", result.label(),
-      to_string(result.place()), more ? "at least " : "", elements, into.capacity()));
+  throw ResourceError(
+      fmt::format("run_into: {} ({}) gives {}{} elements, and the memory given for it holds {}",
+                  result.label(), to_string(result.place()), more ? "at least " : "", elements,
+                  into.capacity()),
+      result.place());
 }
 
 HostArray in_memory_of(const detail::ArrayData& into, std::vector<std::int64_t> extents) {

@@ -73,7 +73,8 @@ std::unique_ptr<Sink> StageResults::sink_of(std::size_t number, const StageInput
     return context_.own_sinks ? context_.own_sinks(sink.kind, work) : make_sink(sink.kind, work);
   } catch (const ResourceError& e) {
     throw ResourceError(
-        fmt::format("results of {}: {} ({})", array.node->label(), e.what(), to_string(array.node->place())));
+        fmt::format("results of {}: {} ({})", array.node->label(), e.what(), to_string(array.node->place())),
+        array.node->place());
   }
 }
 
