@@ -72,7 +72,8 @@ folders() {
     [[ ${folder%%/*} =~ ^($seen|backends)$ ]] || { echo "$file is not in a folder that scripts/check-layers.sh names" >&2; status=1; }
   done
 }
-folders io '' base npy ragged text descriptor sparse audio arrow
+# Of the scheduler: how many threads there are.
+folders io scheduler base npy ragged text descriptor sparse audio arrow
 for file in src/io/*.h src/io/*.cpp; do
   echo "$file belongs in a folder of src/io" >&2
   status=1

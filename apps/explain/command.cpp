@@ -108,11 +108,13 @@ void add_explain(CLI::App& app, Action& chosen) {
   sub->add_option("MATRIX", *matrix, "The matrix file it would run over; default: a small one in memory")
       ->option_text("FILE");
   auto form = std::make_shared<Explain>(Explain::text);
-  CLI::Option* json =
-      sub->add_flag_callback("--json", [form] { *form = Explain::json; }, "Print one JSON object");
+  CLI::Option* json = sub->add_flag_callback(
+                             "--json", [form] { *form = Explain::json; }, "Print one JSON object")
+                          ->disable_flag_override();
   sub->add_flag_callback(
          "--dot", [form] { *form = Explain::dot; }, "Print a graph, for Graphviz")
-      ->excludes(json);
+      ->excludes(json)
+      ->disable_flag_override();
   sub->callback([program, matrix, form, &chosen] {
     chosen = [matrix, form](Interrupt& interrupt) {
       explain_smvm(*matrix, *form, interrupt);

@@ -101,7 +101,8 @@ ExitStatus run_pagerank(const PageRankOptions& options, Interrupt& interrupt) {
                            .weighted = options.weighted,
                            .first_node = options.first_node.value_or(0),
                            .nodes = options.nodes.value_or(0),
-                           .memory = report.memory};
+                           .memory = report.memory,
+                           .threads = options.run.threads};
   {
     const Interrupt::AtOnce sorting_cannot_be_stopped(interrupt);
     const io::GraphHeader header = io::inspect_graph(options.graph, reading);

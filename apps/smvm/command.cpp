@@ -163,7 +163,9 @@ void multiply(SmvmReport& report, Interrupt& interrupt) {
   const std::int64_t for_source = memory_for_source(report.header, report.vectors, sizeof(T), report.memory);
   const auto source = beside_x_and_y(for_source, report.memory, [&] {
     const Interrupt::AtOnce sorting_cannot_be_stopped(interrupt);
-    return io::open_csr<I, T>(options.matrix, {.transpose = options.transpose, .memory = for_source});
+    return io::open_csr<I, T>(
+        options.matrix,
+        {.transpose = options.transpose, .memory = for_source, .threads = options.run.threads});
   });
   report.open_seconds = seconds_since(begin);
   report.nnz = source.info().work.value_or(0);  // known for every matrix that is open

@@ -63,7 +63,8 @@ TEST_CASE("in-links: the same from memory and from a spool file, for any memory"
   write_file(dir / "a.i64", pairs_of<std::int64_t>(edges));
   for (const std::int64_t memory : {200 << 10, 400 << 10, 2 << 20, 9 << 20, 64 << 20}) {
     INFO(memory);
-    const io::GraphOptions options{.spool_dir = dir.path(), .memory = memory};
+    const io::GraphOptions options{
+        .spool_dir = dir.path(), .memory = memory, .threads = memory <= 2 << 20 ? 3 : 0};
     io::GraphHeader header = io::inspect_graph(dir / "a.i64", options);
     CHECK(header.nodes == 2000);
     CHECK(header.entries == 61'000);

@@ -387,6 +387,12 @@ TEST_CASE("npz: wrong members are refused with a reason") {
        "coo format"},
       {"rows", [](Members& m, Csr<>&) { m["shape.npy"] = npy(std::vector<std::int64_t>{101, 50}); },
        "101 rows"},
+      {"entries without rows",
+       [](Members& m, Csr<>&) {
+         m["shape.npy"] = npy(std::vector<std::int64_t>{0, 50});
+         m["indptr.npy"] = npy(std::vector<std::int32_t>{0});
+       },
+       "ends with 0, but indices.npy has"},
       {"negative rows", [](Members& m, Csr<>&) { m["shape.npy"] = npy(std::vector<std::int64_t>{-1, 50}); },
        "not the shape"},
       {"huge rows",

@@ -271,6 +271,8 @@ TEST_CASE("Matrix Market: any order and any memory give the same matrix") {
 
   CHECK((read(text) == expected));
   CHECK((read(text, {.memory = 1 << 20}) == expected));
+  for (const int threads : {1, 3, 100})
+    CHECK((read(text, {.memory = 1 << 20, .threads = threads}) == expected));
 
   TemporaryDirectory spool;
   CHECK((read(text, {.spool_dir = spool.path(), .memory = 1 << 20}) == expected));

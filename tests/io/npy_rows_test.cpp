@@ -1,10 +1,13 @@
 #include "support/catch.h"
 
 #include <algorithm>
+#include <memory>
 #include <numeric>
+#include <string>
 
 #include <anabranch/io.h>
 
+#include "io/npy/npy_file.h"
 #include "io/npy/npy_rows.h"
 #include "items.h"
 #include "matrix_files.h"
@@ -27,6 +30,24 @@ std::string shape_text(const Extents& shape) {
 std::int64_t product(const Extents& shape) {
   return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
 }
+
+/// A file that is a header and so many zeros, which take no room.
+class FileOfHoles final : public io::detail::ReadFile {
+ public:
+  FileOfHoles(std::string header, std::int64_t holes)
+      : header_(std::move(header)), size_(static_cast<std::int64_t>(header_.size()) + holes) {}
+  const std::string& name() const override { return name_; }
+  std::int64_t size() const override { return size_; }
+  void read(std::int64_t offset, void* into, std::int64_t bytes) const override {
+    for (std::int64_t i = 0; i < bytes; ++i)
+      static_cast<char*>(into)[i] =
+          offset + i < std::ssize(header_) ? header_[static_cast<std::size_t>(offset + i)] : '\0';
+  }
+
+ private:
+  std::string name_ = "holes.npy", header_;
+  std::int64_t size_;
+};
 
 /// The values 0, 1, 2, ... of a row-major array, in the order in which Fortran has them.
 template <class T>
@@ -92,6 +113,16 @@ void check_orders(const char* dtype) {
 }
 
 }  // namespace
+
+TEST_CASE("npy: a file of holes with more elements than any number of bytes can be of") {
+  const auto opened = [](const char* shape, std::int64_t bytes) {
+    return io::detail::open_npy(std::make_shared<FileOfHoles>(npy("|u1", shape, ""), bytes)).format.count;
+  };
+  CHECK(opened("(2, 36028797018963968)", std::int64_t{1} << 56) == std::int64_t{1} << 56);
+  CHECK_THROWS_WITH(opened("(1, 2305843009213693952)", std::int64_t{1} << 61),
+                    Contains("2305843009213693952 elements are too many"));
+  CHECK_THROWS_WITH(opened("(144115188075855872,)", std::int64_t{1} << 57), Contains("too many"));
+}
 
 TEST_CASE("npy rows: both orders in memory, every rank and width") {
   check_orders<std::uint8_t>("|u1");

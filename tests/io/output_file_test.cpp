@@ -233,6 +233,27 @@ TEST_CASE("output file: a file that is replaced keeps its permissions") {
     }
 }
 
+TEST_CASE("output file: where no permissions can be given, a file is replaced unless it let more in") {
+  const TemporaryDirectory dir;
+  const io::detail::SystemCalls original = io::detail::system_calls();
+  write_file(dir / "out", "old");
+  REQUIRE(::chmod((dir / "out").c_str(), 0644) == 0);
+  static mode_t given;
+  io::detail::system_calls().fchmod = [](int fd, mode_t) {
+    ::fchmod(fd, given);  // as the file system has it for all files
+    errno = EPERM;
+    return -1;
+  };
+  given = 0644;
+  CHECK_NOTHROW(write_text(dir / "out", "new"));
+  CHECK(read_file(dir / "out") == "new");
+  given = 0666;
+  CHECK_THROWS_WITH(write_text(dir / "out", "newer"), Catch::Contains("cannot keep the permissions"));
+  CHECK(read_file(dir / "out") == "new");
+  CHECK(dir.files() == 1);
+  io::detail::system_calls() = original;
+}
+
 TEST_CASE("output file: a file that is replaced keeps its owner, where the system allows it") {
   const TemporaryDirectory dir;
   write_file(dir / "out", "old");

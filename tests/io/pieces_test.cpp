@@ -130,10 +130,25 @@ TEST_CASE("a damaged entry is found by whoever reads its piece") {
   TemporaryDirectory dir;
   const std::string path = dir / "m.npz";
   auto m = sample<std::int32_t, double>(1000);
-  m.indices[m.indices.size() - 2] = 50;
+  const std::size_t at = m.indices.size() / 2;
+  m.indices[at] = 50;
+  const auto row = std::upper_bound(m.indptr.begin(), m.indptr.end(), static_cast<std::int32_t>(at)) -
+                   m.indptr.begin() - 1;
   write_file(path, npz(members(m), false));
   auto source = io::open_csr<std::int32_t, double>(path);
   Pieces pieces = split(*source.erased(), {100});
-  CHECK_THROWS_WITH(read(pieces), Contains("is column 50, outside [0, 50)") &&
-                                      Contains("entry " + std::to_string(m.indices.size() - 2)));
+  const std::string column = "is column 50, outside [0, 50), in row " + std::to_string(row),
+                    entry = "entry " + std::to_string(at);
+  CHECK_THROWS_WITH(read(pieces), Contains(column) && Contains(entry));
+  // Chunk by chunk, what is compressed, too.
+  for (const bool compress : {false, true}) {
+    write_file(path, npz(members(m), compress));
+    auto whole = io::open_csr<std::int32_t, double>(path);
+    SourceChunk chunk;
+    const auto read_all = [&] {
+      while (whole.erased()->next({7}, chunk)) {
+      }
+    };
+    CHECK_THROWS_WITH(read_all(), Contains(column) && Contains(entry));
+  }
 }

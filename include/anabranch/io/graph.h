@@ -42,6 +42,8 @@ struct GraphOptions {
   std::string spool_dir = {};
   /// Bytes that opening may take, and afterwards the links, if they are held in memory, else the largest chunk.
   std::int64_t memory = std::int64_t{256} << 20;
+  /// Threads that parse and sort, 8 at most; 0: as many as the process may use.
+  int threads = 0;
 };
 
 /// What a file says of a graph.

@@ -53,11 +53,13 @@ struct OpenOptions {
   /// which takes no longer for it; entries at the same place of an .npz stay several.
   bool transpose = false;
   /// Where entries are sorted; empty: $TMPDIR,
-  /// else /var/tmp. Needs about 30 bytes an entry while opening.
+  /// else /var/tmp. Needs about 30 bytes an entry while opening, and 4 or 8 for each row that a file says it has.
   std::string spool_dir = {};
   /// Bytes the source may hold while opening, and the largest chunk it gives. A row that needs more is
   /// refused (ResourceError) before it is allocated.
   std::int64_t memory = std::int64_t{256} << 20;
+  /// Threads that parse and sort while it is opened, 8 at most; 0: as many as the process may use.
+  int threads = 0;
 };
 
 /// Reads the headers only. Throws DataError (malformed, or not a CSR matrix: says what it is) and IoError.

@@ -49,6 +49,15 @@ std::string type_text(const ArrowSchema& schema) {
     for (std::int64_t i = 0; i < schema.n_children; ++i) parts += (i > 0 ? ", " : "") + part(i);
     return fmt::format("struct({})", parts);
   }
+  if (format == "+vl" || format == "+vL") return fmt::format("list_view of {}", part(0));
+  // What is not read here, and is met nevertheless.
+  constexpr std::pair<std::string_view, std::string_view> others[] = {
+      {"vu", "string_view"}, {"vz", "binary_view"}, {"ts", "timestamp"},
+      {"td", "date"},        {"tt", "time"},        {"tD", "duration"},
+      {"ti", "interval"},    {"d:", "decimal"},     {"w:", "fixed_size_binary"},
+      {"+m", "map"},         {"+u", "union"},       {"+r", "run_end_encoded"}};
+  for (const auto& [begin, name] : others)
+    if (format.starts_with(begin)) return fmt::format("{} ('{}')", name, format);
   return fmt::format("'{}'", format);
 }
 

@@ -86,6 +86,7 @@ SystemCalls& system_calls() {
       ::pwrite,
       ::close,
       ::fsync,
+      ::fchmod,
       [](const char* from, const char* to) { return ::rename(from, to); },
       [](const char* file, const char* other) {
         return ::renameat2(AT_FDCWD, file, AT_FDCWD, other, RENAME_EXCHANGE);
@@ -253,7 +254,12 @@ void File::take_permissions(const std::string& path, const struct stat& was) {
   const bool list_kept =
       none || (bytes > 0 && ::fsetxattr(fd_, list, entries, static_cast<std::size_t>(bytes), 0) == 0);
   if (!group_kept || !list_kept) mode &= ~static_cast<mode_t>(S_IRWXG) | everybody;
-  if (::fchmod(fd_, mode) != 0) throw_os(name_, "cannot keep the permissions", errno);
+  if (system_calls().fchmod(fd_, mode) == 0) return;
+  // File systems without owners give all files the same permissions, and refuse to change them.
+  const int failed = errno;
+  struct stat now{};
+  if (failed == EPERM && ::fstat(fd_, &now) == 0 && (now.st_mode & 07777 & ~mode) == 0) return;
+  throw_os(name_, "cannot keep the permissions", failed);
 }
 
 bool File::link_as(const std::string& path) {

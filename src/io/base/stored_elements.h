@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <anabranch/detail/io_erased.h>
+#include <anabranch/error.h>
 
 #include "io/base/buffer_pool.h"
 #include "io/base/cursor.h"
@@ -31,6 +32,16 @@ struct StoredArray {
 using ReadBytes = std::function<void(void* into, std::int64_t bytes)>;
 /// Looks at elements as they lie in the file, `first` the number of the first one.
 using CheckElements = std::function<void(const void* elements, std::int64_t count, std::int64_t first)>;
+
+/// An element that may not be there, for whoever knows which item it is of.
+class BadElement : public DataError {
+ public:
+  BadElement(const std::string& message, std::int64_t element) : DataError(message), element_(element) {}
+  std::int64_t element() const noexcept { return element_; }
+
+ private:
+  std::int64_t element_;
+};
 
 /// Bytes of each of the two places that `read_elements` needs where elements are converted or have parts.
 inline constexpr std::int64_t staged_bytes = 128 << 10;

@@ -15,6 +15,7 @@ struct SystemCalls {
   ssize_t (*pwrite)(int fd, const void* from, std::size_t bytes, off_t offset);
   int (*close)(int fd);
   int (*fsync)(int fd);
+  int (*fchmod)(int fd, mode_t mode);
   int (*rename)(const char* from, const char* to);
   int (*exchange)(const char* file, const char* other);  ///< their names, both of which there are
   int (*link)(const char* file, const char* other_name);

@@ -208,6 +208,9 @@ NpyFormat read_npy_format(Cursor& cursor, std::int64_t total_bytes, const std::s
                                 fmt::join(out.shape, " x "), counted(out.item_bytes, "byte"), out.dtype,
                                 total_bytes - out.header_bytes == 1 ? "is" : "are",
                                 counted(total_bytes - out.header_bytes, "byte")));
+  // Of a file that is full of holes: so that no number of bytes overflows, to whatever type the elements are converted.
+  if (out.count > most_elements)
+    throw DataError(fmt::format("{}: {} elements are too many: {} at most", name, out.count, most_elements));
   return out;
 }
 

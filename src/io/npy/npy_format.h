@@ -13,6 +13,9 @@
 /// The header of NumPy's NPY format, versions 1 to 3 (numpy.lib.format).
 namespace anabranch::io::detail {
 
+/// More are in no file, whatever its header says.
+inline constexpr std::int64_t most_elements = std::int64_t{1} << 56;
+
 struct NpyFormat {
   std::string dtype;                 ///< as written: "<f8", "|S3"
   std::optional<ScalarType> scalar;  ///< unless it is text

@@ -91,6 +91,26 @@ ChosenItems RaggedStream::take_items(const Limit& asked) {
   return items;
 }
 
+/// Reads the elements of items whose offsets are known.
+template <class F>
+std::vector<StoredElements::Buffers> RaggedStream::read_arrays(const ChosenItems& items, F read_array) const {
+  std::vector<StoredElements::Buffers> arrays;
+  try {
+    for (std::size_t a = 0; a < layout_.arrays.size(); ++a) arrays.push_back(read_array(a));
+  } catch (const BadElement& bad) {
+    const std::int64_t element = bad.element() - items.first_element;
+    const auto item_of = [&](const auto* offsets) {
+      return items.first + (std::upper_bound(offsets, offsets + items.count + 1, element) - offsets) - 1;
+    };
+    const void* const offsets = items.offsets.memory.get();
+    const std::int64_t item = info_.arrays[0].offsets == OffsetType::int32
+                                  ? item_of(static_cast<const std::int32_t*>(offsets))
+                                  : item_of(static_cast<const std::int64_t*>(offsets));
+    throw DataError(fmt::format("{}, in {} {}", bad.what(), layout_.item, item));
+  }
+  return arrays;
+}
+
 void RaggedStream::fill(SourceChunk& chunk, ChosenItems items, std::vector<StoredElements::Buffers> arrays) {
   chunk.items = items.count;
   chunk.work = items.elements;
@@ -115,8 +135,8 @@ bool RaggedStream::next(const Limit& limit, SourceChunk& chunk) {
   if (at_end()) return false;
   ChosenItems items = take_items(limit);
   ends_->read(items);
-  std::vector<StoredElements::Buffers> arrays;
-  for (const auto& array : layout_.arrays) arrays.push_back(array->read(items.first_element, items.elements));
+  auto arrays = read_arrays(
+      items, [&](std::size_t a) { return layout_.arrays[a]->read(items.first_element, items.elements); });
   ends_->pass(items);
   if (at_end()) check_unchanged();
   fill(chunk, std::move(items), std::move(arrays));
@@ -138,9 +158,9 @@ class RaggedStream::Piece final : public SourcePiece {
 
   void read(SourceChunk& chunk) override {
     stream_.ends_->read(items_);
-    std::vector<StoredElements::Buffers> arrays;
-    for (std::size_t a = 0; a < sums_.size(); ++a)
-      arrays.push_back(stream_.layout_.arrays[a]->read_at(items_.first_element, items_.elements, sums_[a]));
+    auto arrays = stream_.read_arrays(items_, [&](std::size_t a) {
+      return stream_.layout_.arrays[a]->read_at(items_.first_element, items_.elements, sums_[a]);
+    });
     ChosenItems given = items_;
     items_.offsets = {};
     fill(chunk, std::move(given), std::move(arrays));

@@ -43,6 +43,8 @@ class RaggedStream final : public SourceBase {
   ChosenItems take_items(const Limit& limit);
   bool at_end() const { return item_ == items_; }
   void check_unchanged() const;
+  template <class F>
+  std::vector<StoredElements::Buffers> read_arrays(const ChosenItems& items, F read_array) const;
   static void fill(SourceChunk& chunk, ChosenItems items, std::vector<StoredElements::Buffers> arrays);
 
   RaggedLayout layout_;

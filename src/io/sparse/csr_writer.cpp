@@ -50,8 +50,8 @@ class NpzSink final : public CsrSink {
   NpzSink(const std::string& path, std::int64_t columns, ScalarType index_type, ScalarType value_type)
       : CsrSink(path, columns, index_type, value_type),
         zip_(file.file()),
-        indices_(spool_beside(path, "indices"), 0, 1 << 20),
-        indptr_(spool_beside(path, "indptr"), 0, 1 << 20) {
+        indices_(spool_beside(file.path(), "indices"), 0, 1 << 20),
+        indptr_(spool_beside(file.path(), "indptr"), 0, 1 << 20) {
     zip_.begin("data.npy", npy_header_bytes);
     append_offset();
   }

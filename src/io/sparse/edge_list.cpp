@@ -108,14 +108,14 @@ void parse(const std::vector<unsigned char>& block, const Rules& rules, ParsedEd
   }
 }
 
-void read_text(const ReadFile& file, const Rules& rules, std::int64_t memory,
+void read_text(const ReadFile& file, const Rules& rules, const GraphOptions& options,
                const std::function<void(std::span<const Edge>)>& give) {
   struct State {
     TextBlock text;
     ParsedEdges parsed;
   };
-  const int threads = reading_threads();
-  TextBlocks text(file, 0, text_block_bytes(memory, threads));
+  const int threads = reading_threads(options.threads);
+  TextBlocks text(file, 0, text_block_bytes(options.memory, threads));
   std::int64_t line = 1;
   run_ordered<State>(
       threads, [&](State& s) { return text.next(s.text); }, [&](State& s) { parse(s.text, rules, s.parsed); },
@@ -129,7 +129,7 @@ void read_text(const ReadFile& file, const Rules& rules, std::int64_t memory,
 }
 
 template <class I>
-void read_pairs(const ReadFile& file, const Rules& rules, std::int64_t memory,
+void read_pairs(const ReadFile& file, const Rules& rules, const GraphOptions& options,
                 const std::function<void(std::span<const Edge>)>& give) {
   struct State {
     std::vector<unsigned char> bytes;
@@ -142,8 +142,8 @@ void read_pairs(const ReadFile& file, const Rules& rules, std::int64_t memory,
                     counted(file.size(), "byte"), file.size() == 1 ? "is" : "are", 8 * sizeof(I), pair,
                     sizeof(I) == 8 && file.size() % 8 == 0 ? "; of pairs of int32 they are one"
                                                            : ": the file is cut off, or of another kind"));
-  const int threads = reading_threads();
-  const std::int64_t most = text_block_bytes(memory, threads) / pair * pair;
+  const int threads = reading_threads(options.threads);
+  const std::int64_t most = text_block_bytes(options.memory, threads) / pair * pair;
   std::int64_t at = 0, first = 0;
   run_ordered<State>(
       threads,
@@ -173,11 +173,11 @@ void read_edges(const ReadFile& file, GraphFormat format, std::int64_t nodes, co
                 const std::function<void(std::span<const Edge>)>& give) {
   const Rules rules{nodes, options.first_node, options.weighted, options.format == GraphFormat::by_content};
   if (format == GraphFormat::edge_text)
-    read_text(file, rules, options.memory, give);
+    read_text(file, rules, options, give);
   else if (format == GraphFormat::edge_int32)
-    read_pairs<std::int32_t>(file, rules, options.memory, give);
+    read_pairs<std::int32_t>(file, rules, options, give);
   else
-    read_pairs<std::int64_t>(file, rules, options.memory, give);
+    read_pairs<std::int64_t>(file, rules, options, give);
   file.check_unchanged();
 }
 

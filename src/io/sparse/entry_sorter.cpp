@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <optional>
-#include <thread>
 
 #include "io/base/ordered_workers.h"
 #include "io/sparse/entry_sort.h"
+#include "io/text/text_blocks.h"
 
 namespace anabranch::io::detail {
 
@@ -22,8 +22,8 @@ std::int64_t buckets_for(std::int64_t entries) {
 
 }  // namespace
 
-SortMemory::SortMemory(std::int64_t total)
-    : threads(static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 8U))),
+SortMemory::SortMemory(std::int64_t total, int asked)
+    : threads(reading_threads(asked)),
       buffers(total / 4),
       sorting(std::max<std::int64_t>(total / 2 / threads, 1)) {}
 

@@ -16,8 +16,8 @@ struct SortMemory {
   std::int64_t buffers = 0;  ///< of all buckets, while entries come
   std::int64_t sorting = 0;  ///< entries and scratch of one bucket, per thread
 
-  /// Three quarters of `total`: what entries are read with is held beside the buffers.
-  explicit SortMemory(std::int64_t total);
+  /// Three quarters of `total`: what entries are read with is held beside the buffers. `threads` as for reading_threads.
+  SortMemory(std::int64_t total, int threads);
 };
 
 /// The external bucket sort. First half: entries are put, in the order they come, into buckets of consecutive rows.

@@ -148,12 +148,13 @@ void each_link(const std::shared_ptr<const ReadFile>& file, const GraphHeader& h
     check_square(name, market.csr_header());
     check_nodes(*file, header, market.rows);
     check_entries(*file, header, market.most_stream_entries());
-    read_market_entries<N>(*file, market, options.memory, [&](std::span<const Entry<N>> entries) {
-      for (const Entry<N>& e : entries) {
-        if (weighted) check_weight(name, e.value, e.row, e.col, 1);
-        add(e.row, e.col, e.value);
-      }
-    });
+    read_market_entries<N>(*file, market, {options.memory, options.threads},
+                           [&](std::span<const Entry<N>> entries) {
+                             for (const Entry<N>& e : entries) {
+                               if (weighted) check_weight(name, e.value, e.row, e.col, 1);
+                               add(e.row, e.col, e.value);
+                             }
+                           });
   } else {
     std::int64_t entries = 0;
     read_edges(*file, header.format, header.nodes, options, [&](std::span<const Edge> edges) {
@@ -216,7 +217,7 @@ InLinks turned_around(const std::shared_ptr<const ReadFile>& file, const GraphHe
   SortedRows rows(places.keep_in_memory ? nullptr : &options.spool_dir, file->name(), types, n,
                   header.entries);
   EntrySorter<E> sorter(*store, {0, std::max<std::int64_t>(n, 1), 0, std::max<std::int64_t>(n, 1)},
-                        header.entries, SortMemory(places.sorting));
+                        header.entries, SortMemory(places.sorting, options.threads));
   GraphOptions reading = options;
   reading.memory = places.sorting;
   out.header.entries = 0;  // of a symmetric matrix it is known now

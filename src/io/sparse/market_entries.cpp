@@ -74,14 +74,14 @@ void parse_entries(const TextBlock& block, const MatrixMarketHeader& header, Par
 }  // namespace
 
 template <class I>
-void read_market_entries(const ReadFile& file, const MatrixMarketHeader& header, std::int64_t memory,
+void read_market_entries(const ReadFile& file, const MatrixMarketHeader& header, const ReadingShare& share,
                          const std::function<void(std::span<const Entry<I>>)>& give) {
   struct State {
     TextBlock text;
     ParsedBlock<I> parsed;
   };
-  const int threads = reading_threads();
-  TextBlocks text(file, header.begin, text_block_bytes(memory, threads));
+  const int threads = reading_threads(share.threads);
+  TextBlocks text(file, header.begin, text_block_bytes(share.memory, threads));
   std::int64_t lines = header.line;
   std::int64_t entries = 0;
   run_ordered<State>(
@@ -104,9 +104,9 @@ void read_market_entries(const ReadFile& file, const MatrixMarketHeader& header,
                                 counted(header.entries, "entry")));
 }
 
-template void read_market_entries(const ReadFile&, const MatrixMarketHeader&, std::int64_t,
+template void read_market_entries(const ReadFile&, const MatrixMarketHeader&, const ReadingShare&,
                                   const std::function<void(std::span<const Entry<std::int32_t>>)>&);
-template void read_market_entries(const ReadFile&, const MatrixMarketHeader&, std::int64_t,
+template void read_market_entries(const ReadFile&, const MatrixMarketHeader&, const ReadingShare&,
                                   const std::function<void(std::span<const Entry<std::int64_t>>)>&);
 
 }  // namespace anabranch::io::detail

@@ -34,12 +34,13 @@ class MarketSorter {
     check_spool_space(*file, options_.spool_dir, file_.name(), rows, header_.most_stream_entries(),
                       sizeof(Entry<I>), types);
     SortedRows out(&options_.spool_dir, file_.name(), types, rows, header_.most_stream_entries());
-    EntrySorter<Entry<I>> sorter(store,
-                                 {0, std::max<std::int64_t>(rows, 1), 0, std::max<std::int64_t>(cols, 1)},
-                                 header_.most_stream_entries(), SortMemory(options_.memory));
-    read_market_entries<I>(file_, header_, options_.memory, [&](std::span<const Entry<I>> entries) {
-      for (const Entry<I>& e : entries) sorter.add(in_place(e));
-    });
+    EntrySorter<Entry<I>> sorter(
+        store, {0, std::max<std::int64_t>(rows, 1), 0, std::max<std::int64_t>(cols, 1)},
+        header_.most_stream_entries(), SortMemory(options_.memory, options_.threads));
+    read_market_entries<I>(file_, header_, {options_.memory, options_.threads},
+                           [&](std::span<const Entry<I>> entries) {
+                             for (const Entry<I>& e : entries) sorter.add(in_place(e));
+                           });
     sorter.finish([&](std::span<const Entry<I>> entries) { out.append(entries); },
                   [&](const Entry<I>& e) { check_exact(in_place(e)); });
     out.finish();

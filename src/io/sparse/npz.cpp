@@ -130,7 +130,7 @@ class NpzReader {
     if (m.indices.count > most_entries) fail(fmt::format("{} entries are too many", m.indices.count));
   }
 
-  /// The first offset, and where it can be reached without reading all others the last.
+  /// The first offset, and where it can be reached without reading all others the last, which it is if there are no rows.
   void check_ends(CsrLayout& m) const {
     const auto width = static_cast<std::int64_t>(size_of(m.indptr.type));
     unsigned char bytes[8];
@@ -140,8 +140,8 @@ class NpzReader {
     m.indptr.cursor->read(bytes, width);
     if (const auto first = offset(); first != 0)
       throw DataError(fmt::format("{}: begins with {}, not 0", m.indptr.name, first));
-    if (const ZipEntry& e = entry("indptr"); !e.deflated) {
-      file_->read(e.offset + m.indptr.begin + m.header.rows * width, bytes, width);
+    if (const ZipEntry& e = entry("indptr"); !e.deflated || m.header.rows == 0) {
+      if (!e.deflated) file_->read(e.offset + m.indptr.begin + m.header.rows * width, bytes, width);
       if (const auto last = offset(); last != m.indices.count)
         throw DataError(fmt::format("{}: ends with {}, but indices.npy has {}", m.indptr.name, last,
                                     counted(m.indices.count, "entry")));

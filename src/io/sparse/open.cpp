@@ -97,9 +97,10 @@ CheckElements check_columns(const std::string& name, ScalarType type, std::int64
     else
       look(static_cast<const std::int64_t*>(elements));
     if (at == count) return;
-    throw DataError(fmt::format("{}: entry {} (byte {} of the array) is column {}, outside [0, {})", name,
-                                first + at, (first + at) * static_cast<std::int64_t>(size_of(type)), column,
-                                cols));
+    throw BadElement(
+        fmt::format("{}: entry {} (byte {} of the array) is column {}, outside [0, {})", name, first + at,
+                    (first + at) * static_cast<std::int64_t>(size_of(type)), column, cols),
+        first + at);
   };
 }
 

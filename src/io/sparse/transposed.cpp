@@ -35,7 +35,7 @@ CsrLayout transposed_by(CsrLayout matrix, ScalarType index, const OpenOptions& o
   SortedRows out(&options.spool_dir, name, types, header.cols, header.entries);
   EntrySorter<E> sorter(
       store, {0, std::max<std::int64_t>(header.cols, 1), 0, std::max<std::int64_t>(header.rows, 1)},
-      header.entries, SortMemory(options.memory / 2));
+      header.entries, SortMemory(options.memory / 2, options.threads));
   const std::size_t width = size_of(header.value);
   SourceChunk chunk;
   for (std::int64_t first = 0; rows.next({.bytes = 4 << 20}, chunk); first += chunk.items) {

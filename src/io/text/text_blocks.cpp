@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
-#include <thread>
 
 #include <anabranch/error.h>
 
 #include <fmt/format.h>
 
 #include "io/base/counted.h"
+#include "scheduler/concurrency.h"
 
 namespace anabranch::io::detail {
 
@@ -51,7 +51,9 @@ void TextBlocks::check_line(const std::string& text, std::size_t end) const {
                               file_.name(), begin, counted(bytes_, "byte")));
 }
 
-int reading_threads() { return static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, 8U)); }
+int reading_threads(int asked) {
+  return std::clamp(asked > 0 ? asked : scheduler::available_concurrency(), 1, 8);
+}
 
 std::int64_t text_block_bytes(std::int64_t memory, int threads) {
   return std::clamp<std::int64_t>(memory / (32 * threads), 4 << 10, longest_line);

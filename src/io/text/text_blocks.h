@@ -34,8 +34,8 @@ class TextBlocks {
   std::string carry_;
 };
 
-/// How many threads parse.
-int reading_threads();
+/// How many threads parse and sort, where so many are asked for; 0: as many as the process may use.
+int reading_threads(int asked);
 /// How long a block is where all threads together may hold a quarter of `memory`: a block, and what is parsed of it, which
 /// takes up to 8 times as much.
 std::int64_t text_block_bytes(std::int64_t memory, int threads);
