@@ -142,11 +142,16 @@ class Run : public std::enable_shared_from_this<Run> {
     }
   }
 
+  // It ends after a while, and others follow it: a pool shares its threads among runs when their tasks end.
   void work() {
+    constexpr int64_t longest_ns = 20'000'000;
     Lock lock = locked();
-    while (!over_ && step(lock, false)) {
-    }
+    const int64_t end_ns =
+        over_ ? 0 : meter_.now_ns() + longest_ns;  // when the run is over its clock may be gone
+    bool did = true;
+    while (!over_ && did && (can_commit() || meter_.now_ns() < end_ns)) did = step(lock, false);
     --workers_;
+    if (!over_ && did) ask_for_workers();
     wake_driver();
   }
 
@@ -314,7 +319,8 @@ class Run : public std::enable_shared_from_this<Run> {
   // What the driver computes with the help of all: a large piece, or the first of all where memory was short.
   Piece* for_driver() {
     for (const int slot : in_order_)
-      if (piece_in(slot).state == Piece::State::for_driver) return &piece_in(slot);
+      if (piece_in(slot).state == Piece::State::for_driver && !is_dead(piece_in(slot)))
+        return &piece_in(slot);
     if (in_order_.empty() || working_ > 0 || taking_ || committing_) return nullptr;
     Piece& first = piece_in(in_order_.front());
     return first.state == Piece::State::for_alone ? &first : nullptr;
@@ -497,7 +503,7 @@ void check(const PiecePhases& phases, const PipelineOptions& options) {
   if (!phases.take || !phases.read || !phases.compute || !phases.commit)
     throw std::invalid_argument("pieces are taken, read, computed and committed: a phase is missing");
   if (options.max_ring < 1) throw std::invalid_argument("pieces need at least one slot");
-  if (options.memory_limit < 0) throw std::invalid_argument("a memory limit below zero");
+  if (options.memory_limit < 1) throw std::invalid_argument("a memory limit below one byte");
 }
 
 }  // namespace

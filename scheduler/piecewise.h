@@ -33,8 +33,9 @@ struct PiecePhases {
   std::function<void(int slot)> commit;
 };
 
-/// Slots that a run on this executor can use which the calling thread drives: one where its loops run in line. Most of them are for pieces that have been computed and wait for their
-/// turn: so that the others go on where a thread has lost its processor for a while.
+/// Slots that a run on this executor can use which the calling thread drives: one where its loops run in line.
+/// Most of them are for pieces that have been computed and wait for their turn: so that the others go on where
+/// a thread has lost its processor for a while.
 int piece_slots(const Executor& executor) noexcept;
 
 /// Blocks until the stream ends, is cancelled or fails. Uses options.max_ring slots, but holds what has been read of no

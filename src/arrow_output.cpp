@@ -31,11 +31,12 @@ class Batches {
       if (batch.release) batch.release(&batch);
   }
 
-  /// Waits until there is room. Throws Cancelled where nobody will ask any more.
+  /// Waits until there is room. Throws Cancelled where nobody will ask any more, or the run is stopped.
   void put(const std::vector<ArrayInfo>& infos, const SinkChunk& chunk) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return std::ssize(waiting_) < most || abandoned_; });
+    changed_.wait(lock, [this] { return std::ssize(waiting_) < most || abandoned_ || stopped_; });
     if (abandoned_) throw Cancelled("the stream was released");
+    if (stopped_) throw Cancelled("the run was cancelled");
     ArrowArray& batch = waiting_.emplace_back();
     try {
       export_batch(infos, chunk.keeps ? counted(chunk) : chunk, batch);
@@ -73,6 +74,11 @@ class Batches {
     abandoned_ = true;
     changed_.notify_all();
   }
+  void stop() {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+    changed_.notify_all();
+  }
   /// Whether batches have memory that may come back: not where whoever has them asks for another one, and there is none.
   bool are_out() const {
     const std::lock_guard lock(mutex_);
@@ -100,7 +106,7 @@ class Batches {
   std::condition_variable changed_;
   std::deque<ArrowArray> waiting_;
   std::exception_ptr error_;
-  bool ended_ = false, abandoned_ = false, asks_ = false;
+  bool ended_ = false, abandoned_ = false, stopped_ = false, asks_ = false;
   const std::shared_ptr<std::atomic<int>> out_ =
       std::make_shared<std::atomic<int>>(0);  ///< batches live longer
 };
@@ -142,7 +148,8 @@ class ArrowOutput {
       : arrays_(arrays), options_(options) {
     if (!options.names.empty() && options.names.size() != arrays.size())
       throw ProgramError(fmt::format("to_arrow ({}): {} names for {} arrays", to_string(at),
-                                     options.names.size(), arrays.size()));
+                                     options.names.size(), arrays.size()),
+                         at);
     const auto written =
         anabranch::detail::write(sequence, std::make_shared<BatchSink>(arrays, batches_), at);
     program_ = anabranch::detail::compile({anabranch::detail::consume(written, at)}, {});
@@ -190,7 +197,10 @@ class ArrowOutput {
     std::exception_ptr error;
     try {
       RunOptions options = options_.run;
-      const std::stop_callback passed_on(options.stop, [this] { stop_.request_stop(); });
+      const std::stop_callback passed_on(options.stop, [this] {
+        stop_.request_stop();
+        batches_.stop();
+      });
       options.stop = stop_.get_token();
       anabranch::detail::run(*program_, {}, options, nullptr);
     } catch (...) {

@@ -409,7 +409,10 @@ TEST_CASE("arrow in: other types than asked for are refused", "[once]") {
       Given{.format = "u", .length = 0, .buffers = {std::nullopt, std::nullopt, std::nullopt}}};
   CHECK_THAT(fault<Scalar<std::int32_t>>({struct_of({coded}, 8)}),
              Contains("column 'x' is dictionary of string, but rank 0 of int32 was asked for"));
-  CHECK_THAT(fault<V>({Given{.format = "tdD", .length = 0, .buffers = {}}}), Contains("'tdD'"));
+  CHECK_THAT(fault<V>({Given{.format = "tdD", .length = 0, .buffers = {}}}), Contains("date ('tdD')"));
+  CHECK_THAT(fault<V>({Given{.format = "vu", .length = 0, .buffers = {}}}), Contains("string_view ('vu')"));
+  CHECK_THAT(fault<V>({Given{.format = "+vl", .length = 0, .buffers = {}, .children = {numbers}}}),
+             Contains("list_view of int32"));
   CHECK_THAT(
       fault<V>({Given{.format = "+w:x", .length = 0, .buffers = {std::nullopt}, .children = {numbers}}}),
       Contains("fixed_size_list[x]"));
@@ -604,6 +607,36 @@ TEST_CASE("arrow out: batches that are kept count, be the items read in pieces",
   CHECK(code == ENOMEM);
   CHECK(rows * 8000 <= 2 << 20);
   for (ArrowArray& batch : batches) batch.release(&batch);
+  stream.release(&stream);
+}
+
+TEST_CASE("arrow out: a stop request ends the run also where nobody asks for a batch", "[once]") {
+  const auto source =
+      ragged<double>("rows", std::vector<std::vector<double>>(1000, std::vector<double>(10, 0.5)));
+  const auto rows = stream_in(Source<Vector<double>>(source));
+  const auto halves = map_seq([](auto row) { return map([](auto x) { return x * 0.5; }, row); }, rows);
+  const auto lengths = consume(elements(map_seq([](auto row) { return unit(size(row)); }, rows)));
+  std::stop_source stop;
+  ArrowArrayStream stream;
+  io::to_arrow(halves, &stream, {.run = {.scheduler = "fixed:10", .stop = stop.get_token()}});
+  ArrowArray batch;
+  REQUIRE(stream.get_next(&stream, &batch) == 0);
+  REQUIRE(batch.release);
+  batch.release(&batch);
+  // It has the source, and two batches that wait to be taken.
+  CHECK_THROWS_AS(run(lengths), RunError);
+  stop.request_stop();
+  bool is_free = false;
+  for (int i = 0; i < 6000 && !is_free; ++i) try {
+      CHECK(run(lengths).size() == 1000);
+      is_free = true;
+    } catch (const RunError&) {
+      std::this_thread::sleep_for(10ms);
+    }
+  CHECK(is_free);
+  int code = 0;
+  while ((code = stream.get_next(&stream, &batch)) == 0 && batch.release) batch.release(&batch);
+  CHECK(code == ECANCELED);
   stream.release(&stream);
 }
 

@@ -315,6 +315,25 @@ TEST_CASE("read ahead: fixed:N gathers N items of a live source") {
   CHECK(ends == std::vector<std::int64_t>{4, 8, 10});
 }
 
+TEST_CASE("read ahead: fixed:N gathers fewer items of a live source where memory says so") {
+  const auto source = std::views::iota(0, 300) | std::views::transform([](int i) {
+                        return numbers<double>(1000, static_cast<std::uint64_t>(i));
+                      });
+  for (const int threads : {1, 2, 3})
+    for (const bool independent : {false, true}) {
+      INFO(threads << (independent ? ", independent" : ""));
+      std::uint64_t i = 0;
+      const RunOptions options{.threads = threads, .memory = 1'000'000, .scheduler = "fixed:200"};
+      for (const auto& item :
+           stream_out(map_seq(doubled, stream_in(source, {.independent = independent})), options)) {
+        const auto expected = numbers<double>(1000, i++);
+        REQUIRE(item[0] == 2.0 * expected[0]);
+        REQUIRE(item[999] == 2.0 * expected[999]);
+      }
+      CHECK(i == 300);
+    }
+}
+
 TEST_CASE("read ahead: an exception of a source comes after all items before it") {
   for (const int bad : {0, 1, 17, 99})
     for (const auto& range : {RangeOptions{}, RangeOptions{.live = false}, RangeOptions{.independent = true}})
@@ -486,22 +505,27 @@ TEST_CASE("read ahead: under a memory bound everything passes, whatever its size
         std::views::iota(0, 300) | std::views::transform([](int i) {
           return numbers<double>(i % 50 == 49 ? 20'000 : i % 9, static_cast<std::uint64_t>(i));
         });
-    std::uint64_t i = 0;
-    for (const auto& item : stream_out(map_seq(doubled, stream_in(source, {.live = false})),
-                                       {.threads = threads, .memory = 400'000})) {
-      const auto expected = numbers<double>(i % 50 == 49 ? 20'000 : static_cast<std::int64_t>(i % 9), i);
-      REQUIRE(item.size() == expected.size());
-      for (std::int64_t k = 0; k < item.size(); ++k) REQUIRE(item[k] == 2.0 * expected[k]);
-      ++i;
-    }
-    CHECK(i == 300);
+    for (const RangeOptions& kind : {RangeOptions{.live = false}, RangeOptions{.independent = true}})
+      for (const char* scheduler : {"adaptive", "fixed:40"}) {
+        INFO(threads << " threads, " << scheduler << (kind.independent ? ", live" : ""));
+        std::uint64_t i = 0;
+        for (const auto& item : stream_out(map_seq(doubled, stream_in(source, kind)),
+                                           {.threads = threads, .memory = 400'000, .scheduler = scheduler})) {
+          const auto expected = numbers<double>(i % 50 == 49 ? 20'000 : static_cast<std::int64_t>(i % 9), i);
+          REQUIRE(item.size() == expected.size());
+          for (std::int64_t k = 0; k < item.size(); ++k) REQUIRE(item[k] == 2.0 * expected[k]);
+          if (kind.independent) std::this_thread::sleep_for(std::chrono::microseconds(100));
+          ++i;
+        }
+        CHECK(i == 300);
+      }
     // Results that are a hundred times as large as what they are made of.
     const std::vector<Vector<double>> small(100, numbers<double>(20, 1));
     const auto grown = [](auto row) {
       return generate(index_of(size(row), std::int64_t{500}),
                       [=](auto ix) { return row[ix[0]] + cast<double>(ix[1]); });
     };
-    i = 0;
+    std::uint64_t i = 0;
     for (const auto& item :
          stream_out(map_seq(grown, stream_in(small)), {.threads = threads, .memory = 1 << 20})) {
       REQUIRE(item.size() == 10'000);

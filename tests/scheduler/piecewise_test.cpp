@@ -6,6 +6,7 @@
 #include <functional>
 #include <latch>
 #include <mutex>
+#include <set>
 #include <stdexcept>
 #include <stop_token>
 #include <string>
@@ -348,6 +349,40 @@ TEST_CASE("pieces: many runs share one executor, and one is inside a loop of ano
   }
 }
 
+TEST_CASE("pieces: a run that comes while another one has all threads gets some of them") {
+  for (const auto& [name, executor] : all_executors()) {
+    if (executor->concurrency() < 2) continue;
+    INFO(name);
+    constexpr int64_t many = 100'000'000;
+    std::stop_source end_first, end_second;
+    std::latch begun(50);
+    std::atomic<int> computed = 0;
+    Numbers first(many), second(many);
+    first.on_compute = [&](int64_t) {
+      if (++computed <= 50) begun.count_down();
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    };
+    std::jthread other(
+        [&] { first.run(*executor, {.policy = Policy::fixed(1), .stop = end_first.get_token()}); });
+    begun.wait();
+    std::mutex mutex;
+    std::set<std::thread::id> threads;
+    const auto start = std::chrono::steady_clock::now();
+    second.on_compute = [&](int64_t) {
+      const std::lock_guard lock(mutex);
+      threads.insert(std::this_thread::get_id());
+      if (threads.size() > 1 || std::chrono::steady_clock::now() - start > std::chrono::seconds(30))
+        end_second.request_stop();
+    };
+    second.run(*executor, {.policy = Policy::fixed(1), .stop = end_second.get_token()});
+    end_first.request_stop();
+    other.join();
+    CHECK(threads.size() > 1);
+    CHECK(first.violation() == "");
+    CHECK(second.violation() == "");
+  }
+}
+
 TEST_CASE("pieces: phases are checked before the run") {
   const auto executor = make_plain_executor(1);
   Numbers numbers(1);
@@ -358,7 +393,9 @@ TEST_CASE("pieces: phases are checked before the run") {
   phases.take = nullptr;
   REQUIRE_THROWS_AS(run_piecewise(*executor, phases, {}), std::invalid_argument);
   REQUIRE_THROWS_AS(run_piecewise(*executor, numbers.phases(), {.max_ring = 0}), std::invalid_argument);
-  REQUIRE_THROWS_AS(run_piecewise(*executor, numbers.phases(), {.memory_limit = -1}), std::invalid_argument);
+  for (const int64_t limit : {-1, 0})
+    REQUIRE_THROWS_AS(run_piecewise(*executor, numbers.phases(), {.memory_limit = limit}),
+                      std::invalid_argument);
 }
 
 TEST_CASE("pieces: records are in order and utilisation is a share") {
@@ -488,6 +525,62 @@ TEST_CASE("pieces: of several exceptions the one of the lowest piece comes out")
     }
     REQUIRE(phase == "compute");
     REQUIRE(numbers.committed().size() == 4);
+  }
+}
+
+TEST_CASE("pieces: a large one behind one that has failed is not begun") {
+  for (const auto& [name, executor] : all_executors()) {
+    if (executor->concurrency() < 3) continue;
+    INFO(name);
+    // While the calling thread computes piece 0, piece 2 waits for it, being large, piece 3 is being read, and 1 fails.
+    std::vector<int64_t> piece_of(64);
+    int64_t taken = 0;
+    std::latch reading_the_last(1), failed(1);
+    std::atomic<bool> large_begun = false;
+    const auto wait_a_while = [&] {
+      for (int i = 0; i < 50 && !large_begun; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    };
+    bool small_target = true;
+    PiecePhases phases;
+    const auto size_of = [](int64_t piece) { return ChunkSize{1, 1, piece == 2 ? 4800 : 8}; };
+    phases.take = [&](int slot, const Target& target) -> std::optional<ChunkSize> {
+      small_target &= target.bytes < 2400;
+      if (taken == 4) return std::nullopt;
+      piece_of[static_cast<std::size_t>(slot)] = taken;
+      return size_of(taken++);
+    };
+    phases.read = [&](int slot) {
+      const int64_t piece = piece_of[static_cast<std::size_t>(slot)];
+      if (piece == 3) {
+        reading_the_last.count_down();
+        failed.wait();
+        wait_a_while();
+      }
+      return size_of(piece);
+    };
+    phases.compute = [&](int slot, bool) {
+      const int64_t piece = piece_of[static_cast<std::size_t>(slot)];
+      if (piece == 0) {
+        failed.wait();
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      } else if (piece == 1) {
+        reading_the_last.wait();
+        failed.count_down();
+        throw Failure{"compute", piece};
+      } else if (piece == 2 && failed.try_wait()) {  // the calling thread may have taken it itself
+        large_begun = true;
+      }
+      return Computed::whole;
+    };
+    phases.commit = [](int) {};
+    try {
+      run_piecewise(*executor, phases, {.policy = Policy::fixed(1), .max_ring = 64, .memory_limit = 8000});
+      FAIL("nothing was thrown");
+    } catch (const Failure& failure) {
+      CHECK(failure.piece == 1);
+    }
+    CHECK(small_target);
+    CHECK_FALSE(large_begun);
   }
 }
 

@@ -1,6 +1,7 @@
 #include "run/backends/program_kernels.h"
 
 #include <chrono>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -55,8 +56,14 @@ void count_kernels(RunReport& report, const cpu::CacheStatistics& counted) {
 
 const CpuKernels& ProgramKernels::for_cpu(scheduler::Executor& executor, const std::stop_token& stop,
                                           RunReport* report, RunTrace* trace) {
-  // Not call_once, which under ThreadSanitizer is never done once its function has thrown.
-  const std::lock_guard lock(cpu_mutex_);
+  // Not call_once, which under ThreadSanitizer is never done once its function has thrown. Another run that compiles is no
+  // longer waited for when this one is stopped.
+  if (has_all_) return cpu_;
+  std::unique_lock lock(cpu_mutex_, std::defer_lock);
+  while (!lock.try_lock()) {
+    if (stop.stop_requested()) ir::raise_cancelled();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
   if (has_all_) return cpu_;
   std::vector<const kernel::Kernel*> kernels;
   for_each_kernel(plan_, [&](const plan::KernelStep& step) { kernels.push_back(&step.kernel); });

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <future>
 #include <map>
 #include <memory>
@@ -39,7 +40,7 @@ class ProgramKernels {
  private:
   const plan::Plan& plan_;
   std::mutex cpu_mutex_;
-  bool has_all_ = false;  ///< then cpu_ is not changed any more
+  std::atomic<bool> has_all_ = false;  ///< then cpu_ is not changed any more
   CpuKernels cpu_;
   std::mutex seldom_mutex_;
   CpuKernels seldom_;  ///< that not every run needs

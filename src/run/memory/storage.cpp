@@ -77,8 +77,9 @@ void* BlockPool::take(std::int64_t bytes) {
 
 void BlockPool::give(void* address) {
   const std::lock_guard lock(mutex_);
-  for (Block& block : blocks_)
-    if (block.memory.data() == address) block.used = false;
+  const auto given = std::find_if(blocks_.begin(), blocks_.end(),
+                                  [&](Block& block) { return block.memory.data() == address; });
+  if (given != blocks_.end()) given->used = false;
 }
 
 }  // namespace anabranch::runtime

@@ -231,12 +231,15 @@ bool ChunksAhead::may_read() {
   return (wanted || !waits_for_memory_) && sizes_->has_room(wanted);
 }
 
-/// What is read now waits until the taker has taken all that there is: he has, where it is wanted.
+/// What is read now waits until the taker has taken all that there is. He has, where it is wanted: then what has been
+/// gathered is computed.
 void ChunksAhead::has_no_memory(bool wanted) {
-  if (wanted)
-    read_failure_ = std::current_exception();
-  else
+  if (!wanted)
     waits_for_memory_ = true;
+  else if (!read_.empty())
+    no_room_for_more_ = true;
+  else
+    read_failure_ = std::current_exception();
 }
 
 void ChunksAhead::read_next(Lock& lock) {
@@ -277,8 +280,10 @@ void ChunksAhead::read_next(Lock& lock) {
 
 bool ChunksAhead::has_items() const {
   if (!at_work_.items.all_computed()) return true;
-  if (!sizes_->gathers() || over_ || read_failure_) return !read_.empty();
-  return sizes_->of_gathered(items_read_) > 0;
+  if (read_.empty()) return false;
+  // Gathered items are fewer than they should be where more may not be held, or cannot.
+  return !sizes_->gathers() || over_ || read_failure_ || no_room_for_more_ || sizes_->ahead().is_full() ||
+         sizes_->of_gathered(items_read_) > 0;
 }
 
 bool ChunksAhead::may_compute() {
@@ -289,8 +294,9 @@ bool ChunksAhead::may_compute() {
 
 /// What is computed next: a chunk, or of gathered items as many as there are.
 void ChunksAhead::take_items(Lock& lock) {
-  const std::int64_t most =
-      sizes_->gathers() ? std::max<std::int64_t>(sizes_->of_gathered(items_read_), 1) : 0;
+  const std::int64_t whole = sizes_->gathers() ? sizes_->of_gathered(items_read_) : 0;
+  const std::int64_t most = sizes_->gathers() && whole == 0 ? items_read_ : whole;
+  no_room_for_more_ = false;
   std::vector<ReadItems> gathered;
   std::int64_t items = 0;
   do {
@@ -347,8 +353,7 @@ void ChunksAhead::compute_next(Lock& lock, bool alone) {
         1.0);
     log_.add(times);
     scheduler::ChunkSize read = times.size;
-    read.bytes = at_work_.items.all_computed() ? at_work_.bytes : std::min(read.bytes, at_work_.bytes);
-    at_work_.bytes -= read.bytes;
+    read.bytes = at_work_.items.all_computed() ? at_work_.bytes : 0;  // of a part all stays where it is
     if (at_work_.items.all_computed()) at_work_.items = {};
     part_begun_ = false;
     lock.lock();

@@ -98,6 +98,7 @@ class ChunksAhead : public std::enable_shared_from_this<ChunksAhead> {
   std::deque<Computed> computed_;  ///< not handed out
   bool taker_waits_ = false;
   bool over_ = false;                ///< the sources have no more
+  bool no_room_for_more_ = false;    ///< beside the items that have been gathered
   bool waits_for_memory_ = false;    ///< what is next, until the taker has taken all that there is
   std::exception_ptr read_failure_;  ///< comes after all that has been read
   std::exception_ptr failure_;       ///< comes after all that has been computed
