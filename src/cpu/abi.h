@@ -11,6 +11,9 @@
 ///   map    entry 0  elements: output positions [begin, end), counted over the whole chunk in output order
 ///   fold   entry 0  rows:     whole rows [begin, end), counted like output positions
 ///          entry 1  blocks:   blocks [begin, end) of the one row scratch->row, results to scratch->partials
+///          entry 2  blocks of several: the same of scratch->rows neighbours from scratch->row on, of one row of the
+///                             output, the results of each behind those of the one before it; of kernels that reduce
+///                             across (kernel::reduces_across)
 ///   scan   entry 0  rows:     the same as of a fold; elements go where each output has them
 ///          entry 1  blocks:   scans blocks [begin, end) of the one row scratch->row, none of them its last. Their
 ///                             carries are in scratch->partials; where that is null, scratch->state goes on
@@ -30,7 +33,7 @@
 /// fetch ahead what it will read.
 namespace anabranch::cpu {
 
-inline constexpr std::uint32_t abi_version = 7;
+inline constexpr std::uint32_t abi_version = 8;
 
 /// Polled by kernels in long loops: once it is not 0 the entry returns, and its results are meaningless.
 /// Kernels read it as four plain bytes.
@@ -71,6 +74,7 @@ struct Scratch {
   /// Of a scan, after some blocks of its row: the carry of the next one, in cells like a block's, and the
   /// counter tree of their totals, a cell for each level.
   void* state = nullptr;
+  std::int64_t rows = 1;  ///< from `row` on, of entry 2 of a fold
 };
 
 inline constexpr char image_magic[] = "ANABRK01";

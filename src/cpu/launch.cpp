@@ -190,6 +190,7 @@ void launch(const kernel::Kernel& kernel, const CompiledKernel& compiled, const 
     Scratch scratch;
     scratch.row = row.row;
     scratch.row_item = row.item;
+    scratch.rows = row.rows;
     auto* const cells = static_cast<std::int64_t*>(partials.get()) + row.first_partial * components;
     scratch.partials = cells;
     if (scans) scratch.state = cells + row.blocks * components;
@@ -211,7 +212,7 @@ void launch(const kernel::Kernel& kernel, const CompiledKernel& compiled, const 
       long_scans->work();
     } else if (p.long_row >= 0) {
       const LongRow& row = plan.long_rows[static_cast<std::size_t>(p.long_row)];
-      in_pieces.note(task, call.row(1, p.begin, p.end, of_long_row(row)));
+      in_pieces.note(task, call.row(row.rows > 1 ? 2 : 1, p.begin, p.end, of_long_row(row)));
     } else {
       Scratch scratch;
       scratch.first_item = p.item;
@@ -223,7 +224,10 @@ void launch(const kernel::Kernel& kernel, const CompiledKernel& compiled, const 
     const LongRow& row = plan.long_rows[static_cast<std::size_t>(i)];
     Scratch scratch = of_long_row(row);
     scratch.first_item = row.item;
-    in_rows.note(i, call.row(0, row.row, row.row + 1, scratch));
+    for (std::int64_t at = row.row; at < row.row + row.rows; ++at) {
+      in_rows.note(i, call.row(0, at, at + 1, scratch));
+      scratch.partials = static_cast<std::int64_t*>(scratch.partials) + row.blocks * components;
+    }
   };
   const auto spread = [&](std::int64_t n, const auto& task) {
     if (n == 1)
@@ -239,15 +243,20 @@ void launch(const kernel::Kernel& kernel, const CompiledKernel& compiled, const 
   std::int64_t begin = INT64_MAX, end = 0;
   if (in_pieces.task() >= 0) {
     const Piece p = plan.of_task(in_pieces.task());
-    begin = p.long_row < 0 ? p.begin : plan.long_rows[static_cast<std::size_t>(p.long_row)].row;
-    end = p.long_row < 0 ? p.end : begin + 1;
+    begin = p.begin;
+    end = p.end;
+    if (p.long_row >= 0) {
+      const LongRow& row = plan.long_rows[static_cast<std::size_t>(p.long_row)];
+      begin = row.row;
+      end = begin + row.rows;
+    }
   }
   if (in_rows.task() >= 0) {
     // The blocks of a long row that is reduced may succeed, and its short last block or the join may fail.
-    const std::int64_t row = plan.long_rows[static_cast<std::size_t>(in_rows.task())].row;
-    if (row < begin) {
-      begin = row;
-      end = row + 1;
+    const LongRow& row = plan.long_rows[static_cast<std::size_t>(in_rows.task())];
+    if (row.row < begin) {
+      begin = row.row;
+      end = begin + row.rows;
     }
   }
   if (begin < end) raise_lowest(call, begin, end);

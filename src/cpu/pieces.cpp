@@ -114,7 +114,9 @@ class Cutter {
     if (rows == 0) return out;
     // There may be more of them than can be counted in any time.
     if (same_length(row) && value(row.length, 0) <= 0 && kernel::leaves_out_empty_rows(kernel_)) return out;
-    if (same_length(row)) {
+    if (same_length(row) && are_long_columns(rows, value(row.length, 0))) {
+      add_long_columns(out, 0, rows, value(row.length, 0), share);
+    } else if (same_length(row)) {
       add_rows(out, 0, rows, value(row.length, 0), piece);
     } else if (row.work_offsets >= 0 && kernel_.domain.extents.empty()) {
       by_offsets(out, row, rows, piece);
@@ -203,6 +205,36 @@ class Cutter {
     if (scans)
       out.partials = saturated_sum(out.partials, 1 + std::bit_width(static_cast<std::uint64_t>(l.blocks)));
     out.long_rows.push_back(l);
+  }
+
+  /// Rows [begin, end) that lie across, and are so few that each has to be the work of several pieces.
+  void add_long_columns(Cut& out, std::int64_t begin, std::int64_t end, std::int64_t length,
+                        std::int64_t share) const {
+    const std::int64_t columns = value(kernel_.domain.extents.back(), 0), side_by_side = together(columns);
+    out.blocks_of_a_task = std::max<std::int64_t>(1, share / order::block / side_by_side);
+    for (std::int64_t row = begin; row < end;) {
+      const std::int64_t rows = std::min({side_by_side, columns - row % columns, end - row});
+      LongRow l{row, item_of(row), order::blocks(length), out.partials, rows};
+      out.add({0, l.blocks, l.item, static_cast<int>(out.long_rows.size())});
+      out.partials = saturated_sum(out.partials, ir::times(rows, l.blocks));
+      out.long_rows.push_back(l);
+      row += rows;
+    }
+  }
+
+  /// How many of these neighbours a piece computes side by side. Few of them would leave most lanes of a vector alone: where
+  /// much is computed each has vectors of its own, though what they read is then read for each.
+  std::int64_t together(std::int64_t columns) const {
+    constexpr int much = 16;
+    return columns < 4 && kernel_.operations > much ? 1 : std::min<std::int64_t>(columns, kernel::tile_rows);
+  }
+
+  /// Are there, of rows that lie across, fewer than keep all workers busy, and is each long enough to be parted?
+  bool are_long_columns(std::int64_t rows, std::int64_t length) const {
+    if (!facts_.reduces_across || facts_.reduces_tiles || length <= 2 * order::block) return false;
+    constexpr std::int64_t enough = 32;
+    const std::int64_t columns = value(kernel_.domain.extents.back(), 0);
+    return rows / std::min<std::int64_t>(std::max<std::int64_t>(columns, 1), kernel::tile_rows) < enough;
   }
 
   /// Is a row of this length the work of several pieces? Of a recurrence it is one.

@@ -16,13 +16,15 @@ struct Piece {
   std::int64_t first_task = 0;  ///< set by Cut::add
 };
 
-/// A row that is reduced or scanned by several pieces, and finished afterwards.
+/// A row that is reduced or scanned by several pieces, and finished afterwards; or some neighbours that lie across, which
+/// are reduced side by side.
 struct LongRow {
   std::int64_t row = 0;
   std::int64_t item = 0;
   std::int64_t blocks = 0;  ///< that pieces compute: of a scan all but the last
   std::int64_t first_partial =
-      0;  ///< where its partial results begin, in blocks; of a scan its state is behind them
+      0;  ///< where its partial results begin, in blocks, row after row; of a scan its state is behind them
+  std::int64_t rows = 1;  ///< from `row` on
 };
 
 /// Tasks are numbered across all pieces, in their order. Those of a long row are not listed: a row whose

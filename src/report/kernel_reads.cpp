@@ -34,10 +34,9 @@ std::string shared_by(const kernel::Kernel& k, const Node& read) {
 /// Is it one of ragged rows of which many short ones are reduced at a time? (The rule of the code generator for the CPU.)
 bool takes_short_rows(const kernel::Kernel& k) {
   const auto* fold = std::get_if<kernel::Reduce>(&k.form);
-  return fold && fold->order == ir::fold_order::OperatorClass::commutative && kernel::all_seeded(*fold) &&
-         k.domain.over_items && k.domain.extents.empty() &&
-         fold->row.length.kind == kernel::KernelExtent::Kind::ragged && kernel::is_flat_fold(k) &&
-         !kernel::checks_own_elements(k);
+  return fold && fold->order == ir::fold_order::OperatorClass::commutative && k.domain.over_items &&
+         k.domain.extents.empty() && fold->row.length.kind == kernel::KernelExtent::Kind::ragged &&
+         kernel::is_flat_fold(k) && !kernel::checks_own_elements(k);
 }
 
 class Reads {

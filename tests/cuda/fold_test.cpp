@@ -1,4 +1,5 @@
 #include <cmath>
+#include <numeric>
 #include <random>
 
 #include "kernels/cuda/fold_order.cuh"
@@ -151,6 +152,22 @@ TEST_CASE("cuda: the first offence of the lowest row is reported") {
         CHECK(error.failed == 1);
       }
     }
+}
+
+TEST_CASE("cuda: where every element of a row fails the first one is reported") {
+  for (const std::int32_t length : {30, 300, 4097, 9000}) {
+    std::vector<std::int32_t> columns(static_cast<std::size_t>(length) + 5, 7);
+    std::iota(columns.begin() + 2, columns.begin() + 2 + length, 1000);
+    auto k =
+        spmv<double, std::int32_t>({0, 2, 2 + length, 5 + length}, columns,
+                                   std::vector<double>(columns.size(), 0.5), std::vector<double>(500, 1.0));
+    for (const CudaWay& way : all_ways(k.kernel())) {
+      const auto error = run_cuda(k, way).error;
+      INFO(length << " elements, " << way.text());
+      CHECK(error.position == 1);
+      CHECK(error.value == 1000);
+    }
+  }
 }
 
 TEST_CASE("cuda: several components are reduced together") {

@@ -91,6 +91,8 @@ TEST_CASE("explain: a sum of rows", "[once]") {
   CHECK(kernel.at("read_bytes")[1] == bytes("offsets", 8, "(items + 1)"));
   CHECK(kernel.at("written_bytes")[0] == bytes(sums.at("name"), 4, "items"));
   CHECK(kernel.at("lanes") == "neighbouring elements of a row; of short rows, several at a time");
+  const Json least = of_rows([](auto row) { return minimum(row); });
+  CHECK(least.at("kernels")[0].at("lanes") == kernel.at("lanes"));
   CHECK(items.at("form") == "segmented");
   CHECK(items.at("reason") == "an item of the source, whose shape differs");
   CHECK(sums.at("form") == "regular");

@@ -128,6 +128,67 @@ TEST_CASE("columns that are reduced side by side", "[once]") {
     everywhere([=](auto a) { return sum(a, axis); }, std::vector{cube, cube});
 }
 
+/// Numbers that look random, from -8 to 8.
+template <class T, int N>
+Array<N, T> numbered(const Index<N>& shape, std::uint64_t seed) {
+  return array_of(shape, [=](std::int64_t i) {
+    const std::uint64_t mixed = (static_cast<std::uint64_t>(i) + 1000 * seed) * 0x9E3779B97F4A7C15;
+    return static_cast<T>(static_cast<double>(mixed >> 40) / (1 << 20) - 8.0);
+  });
+}
+
+TEST_CASE("a few long columns are parted along their length") {
+  for (const std::int64_t columns : {1, 2, 3, 5, 33, 70})
+    for (const std::int64_t rows : {8193, 3 * 4096 + 100, 5 * 4096 + 4000}) {
+      INFO(rows << " x " << columns);
+      const auto m = use(numbered<float>(Index{rows, columns}, 5));
+      agree(sum(m, 0));
+      agree(std::tuple(minimum(m, 0), maximum(m, 0)));
+      // Much is computed.
+      agree(fold(plus, 0.0f, map([](auto x) { return exp(sin(x) * 2.0f) + pow(abs(x), 1.7f); }, m), 0));
+      if (columns > 5) continue;
+      // From left to right; and by several operators together.
+      agree(fold([](auto x, auto y) { return x * 0.5f + y; }, 1.0f, m, 0));
+      const auto both = map([](auto x) { return pack(x, cast<std::int32_t>(x * 10.0f)); }, m);
+      agree(fold([](auto x, auto y) { return pack(get<0>(x) + get<0>(y), max(get<1>(x), get<1>(y))); },
+                 std::tuple(0.5f, 3), both, 0));
+    }
+  // Along the first and the middle dimension; in the items of a stream.
+  const auto block = use(numbered<double>(Index{3, 9000, 4}, 6));
+  agree(sum(block, 1));
+  agree(sum(transpose(block, {1, 0, 2}), 0));
+  std::vector<Matrix<double>> items;
+  for (std::uint64_t i = 0; i < 5; ++i) items.push_back(numbered<double>(Index{8200, 6}, i));
+  agree(consume(
+      tabulate(map_seq([](auto m) { return sum(m, 0); }, stream_in(regular(Index{8200, 6}), items)))));
+}
+
+TEST_CASE("short rows without a seed, of one length and of several") {
+  for (const std::int64_t columns : {1, 2, 3, 7, 8, 17, 64, 200}) {
+    INFO(columns);
+    const auto m = use(numbered<double>(Index{100, columns}, 8));
+    agree(minimum(m, 1));
+    agree(std::tuple(maximum(m, 1), sum(m, 1)));
+    agree(fold1(plus, map([](auto x) { return x * 1.25; }, m), 1));
+  }
+  std::vector<Vector<float>> rows;
+  for (std::uint64_t i = 0; i < 300; ++i)
+    rows.push_back(
+        numbered<float>(Index{static_cast<std::int64_t>(1 + i * i % 11 + (i % 90 == 89 ? 150 : 0))}, i));
+  const auto least = [](auto row) { return minimum(row); };
+  agree(consume(elements(map_seq(least, stream_in(rows)))));
+  agree(consume(elements(
+      map_seq([](auto row) { return unit(the(maximum(row)) * 100.0f + the(sum(row))); }, stream_in(rows)))));
+  agree(consume(elements(map_seq([](auto row) { return fold1(plus, row); }, stream_in(rows)))));
+  for (const std::size_t empty : {0, 3, 64, 131, 299}) {
+    auto holed = rows;
+    holed[empty] = Vector<float>(0);
+    holed[299] = Vector<float>(0);
+    fails<RunError>(consume(elements(map_seq(least, stream_in(holed)))),
+                    {"minimum", "no elements", "item " + std::to_string(empty) + " "});
+  }
+}
+
 TEST_CASE("a stop request ends products of rows that have no end in sight", "[once]") {
   const auto a = generate(index_of(128, 100), [](auto at) { return exp(cast<float>(at[0] - at[1])); });
   const auto b = generate(index_of(100, 128), [](auto at) { return exp(cast<float>(at[1] - at[0])); });

@@ -120,52 +120,92 @@ void ColumnFold::joined_blocks(llvm::Value* count) {
   });
 }
 
-/// Some rows from `first` on.
-void ColumnFold::tile(const Run& run, llvm::Value* length, llvm::Value* first) {
-  const auto inside = r_.e.mark();
-  first_ = first;
-  end_ = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, run.hi,
-                                  b_.CreateAdd(first, f_.number(std::int64_t{vectors} * width_)));
-  llvm::Value* blocks =
-      b_.CreateSDiv(b_.CreateAdd(length, f_.number(order::block - 1)), f_.number(order::block));
+llvm::Value* ColumnFold::blocks_of(llvm::Value* length) {
+  return b_.CreateSDiv(b_.CreateAdd(length, f_.number(order::block - 1)), f_.number(order::block));
+}
+
+/// The result of block `number` of each row goes to line 0.
+void ColumnFold::block_of(llvm::Value* number, llvm::Value* length) {
+  llvm::Value* begin = b_.CreateMul(number, f_.number(order::block));
+  llvm::Value* behind = b_.CreateAdd(begin, f_.number(order::block));
+  block(begin, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, behind, length));
+}
+
+/// What line 0 has for a row.
+Registers ColumnFold::first_line(llvm::Value* column) {
+  Registers out;
+  for (std::size_t c = 0; c < lanes_.size(); ++c) {
+    llvm::Type* type = r_.e.memory_type_of(r_.type(c));
+    llvm::Value* at = f_.element(type, lanes_[c], b_.CreateSub(column, first_));
+    out.push_back(
+        r_.e.from_memory(r_.type(c), b_.CreateAlignedLoad(type, at, llvm::Align(size_of(r_.type(c))))));
+  }
+  return out;
+}
+
+/// The rows at hand.
+void ColumnFold::tile(const Run& run, llvm::Value* length) {
+  llvm::Value* blocks = blocks_of(length);
   f_.each(f_.number(0), blocks, 1, "blocks", [&](llvm::Value* number) {
     f_.leave_if_stopped();
-    llvm::Value* begin = b_.CreateMul(number, f_.number(order::block));
-    llvm::Value* behind = b_.CreateAdd(begin, f_.number(order::block));
-    block(begin, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, behind, length));
+    block_of(number, length);
     join_earlier(number);
   });
   joined_blocks(blocks);
-  f_.each(first, end_, 1, "rows", [&](llvm::Value* column) {
+  f_.each(first_, end_, 1, "rows", [&](llvm::Value* column) {
     const auto row = r_.e.mark();
-    Registers total;
-    for (std::size_t c = 0; c < lanes_.size(); ++c) {
-      llvm::Type* type = r_.e.memory_type_of(r_.type(c));
-      llvm::Value* at = f_.element(type, lanes_[c], b_.CreateSub(column, first));
-      total.push_back(
-          r_.e.from_memory(r_.type(c), b_.CreateAlignedLoad(type, at, llvm::Align(size_of(r_.type(c))))));
-    }
+    const Registers total = first_line(column);
     r_.e.bind(*kernel_.index.back(), {r_.e.uniform(column)});
     r_.finish(total, b_.CreateAdd(run.position, b_.CreateSub(column, run.lo)), nullptr);
     r_.e.undo(row);
   });
-  r_.e.undo(inside);
 }
 
-void ColumnFold::reduce(const Run& run, llvm::Value* length) {
+/// Some rows of the run after the other are at hand while `body` emits what is done with them.
+template <class Body>
+void ColumnFold::each_tile(const Run& run, Body&& body) {
   const auto here = r_.e.mark();
   r_.bind_index(run.outer);
   r_.emit_above_rows();
   const std::int64_t rows = std::int64_t{vectors} * width_;
+  const auto tiles = [&](llvm::Value* from, llvm::Value* to, const char* name) {
+    f_.each(from, to, rows, name, [&](llvm::Value* first) {
+      const auto inside = r_.e.mark();
+      first_ = first;
+      end_ = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, run.hi, b_.CreateAdd(first, f_.number(rows)));
+      body();
+      r_.e.undo(inside);
+    });
+  };
   llvm::Value* rest = run.lo;
   if (!r_.body_is_large()) {
     rest = b_.CreateAdd(run.lo, b_.CreateAnd(b_.CreateSub(run.hi, run.lo), f_.number(-rows)));
     full_ = true;
-    f_.each(run.lo, rest, rows, "full_tiles", [&](llvm::Value* first) { tile(run, length, first); });
+    tiles(run.lo, rest, "full_tiles");
     full_ = false;
   }
-  f_.each(rest, run.hi, rows, "tiles", [&](llvm::Value* first) { tile(run, length, first); });
+  tiles(rest, run.hi, "tiles");
   r_.e.undo(here);
+}
+
+void ColumnFold::reduce(const Run& run, llvm::Value* length) {
+  each_tile(run, [&] { tile(run, length); });
+}
+
+void ColumnFold::reduce_blocks(const Run& run, llvm::Value* length, llvm::Value* begin, llvm::Value* end,
+                               llvm::Value* partials, llvm::Value* first) {
+  llvm::Value* blocks = blocks_of(length);
+  each_tile(run, [&] {
+    f_.each(begin, end, 1, "blocks", [&](llvm::Value* number) {
+      f_.leave_if_stopped();
+      block_of(number, length);
+      f_.each(first_, end_, 1, "rows", [&](llvm::Value* column) {
+        llvm::Value* position = b_.CreateAdd(run.position, b_.CreateSub(column, run.lo));
+        llvm::Value* before = b_.CreateMul(b_.CreateSub(position, first), blocks);
+        r_.put(partials, b_.CreateAdd(before, number), first_line(column));
+      });
+    });
+  });
 }
 
 }  // namespace anabranch::cpu

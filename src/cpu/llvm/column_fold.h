@@ -14,6 +14,10 @@ class ColumnFold {
 
   /// The rows at [run.lo, run.hi) of the domain's innermost dimension, of `length` >= 1 elements each.
   void reduce(const Run& run, llvm::Value* length);
+  /// Blocks [begin, end) of these rows: the results of the row at position `first` begin at `partials`, and those of each row
+  /// behind those of all blocks of the one before it.
+  void reduce_blocks(const Run& run, llvm::Value* length, llvm::Value* begin, llvm::Value* end,
+                     llvm::Value* partials, llvm::Value* first);
 
  private:
   /// Vectors of rows that are reduced at once: as many as the lines of memory that one row of the array gives are worth
@@ -25,7 +29,12 @@ class ColumnFold {
            const Registers& values);
   template <class Body>
   void each_vector(Body&& body);
-  void tile(const Run& run, llvm::Value* length, llvm::Value* first);
+  template <class Body>
+  void each_tile(const Run& run, Body&& body);
+  void tile(const Run& run, llvm::Value* length);
+  llvm::Value* blocks_of(llvm::Value* length);
+  void block_of(llvm::Value* number, llvm::Value* length);
+  Registers first_line(llvm::Value* column);
   llvm::Value* column(llvm::Value* vector);
   llvm::Value* present(llvm::Value* vector);
   Registers elements(llvm::Value* k, llvm::Value* vector);

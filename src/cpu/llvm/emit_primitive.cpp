@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cmath>
+
 #include <llvm/IR/Intrinsics.h>
 
 #include "cpu/llvm/emitter.h"
@@ -130,9 +133,24 @@ class Emitter::PrimitiveBuilder {
     return rounded(ir::is_signed(x.type) ? b_.CreateSIToFP(x.v, type) : b_.CreateUIToFP(x.v, type), to);
   }
   Scalar saturate(const Scalar& x, ScalarType to) const {
-    const auto cast = ir::is_signed(to) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
+    const bool is_signed = ir::is_signed(to);
     llvm::Value* v = real(x);
-    return {b_.CreateIntrinsic(cast, {type_of(to), v->getType()}, {v}), to};
+    const auto cast = is_signed ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat;
+    if (lanes_ == 0) return {b_.CreateIntrinsic(cast, {type_of(to), v->getType()}, {v}), to};
+    // LLVM takes vectors of that apart, and is long about it.
+    const unsigned bits = e_.type_of(to)->getIntegerBitWidth();
+    llvm::Type* wide = of_lanes(b_.getIntNTy(std::max(bits, 32U)));
+    llvm::Value* whole = is_signed || bits < 32 ? b_.CreateFPToSI(v, wide) : b_.CreateFPToUI(v, wide);
+    const auto real_number = [&](double n) { return llvm::ConstantFP::get(v->getType(), n); };
+    const auto number = [&](const llvm::APInt& n) { return llvm::ConstantInt::get(type_of(to), n); };
+    const double beyond = std::ldexp(1.0, static_cast<int>(is_signed ? bits - 1 : bits));
+    llvm::Value* result = b_.CreateSelect(
+        b_.CreateFCmpOLT(v, real_number(beyond)), b_.CreateTrunc(whole, type_of(to)),
+        number(is_signed ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getMaxValue(bits)));
+    result = b_.CreateSelect(b_.CreateFCmpOGE(v, real_number(is_signed ? -beyond : 0.0)), result,
+                             number(is_signed ? llvm::APInt::getSignedMinValue(bits) : llvm::APInt(bits, 0)));
+    if (is_signed) result = b_.CreateSelect(b_.CreateFCmpORD(v, v), result, number(llvm::APInt(bits, 0)));
+    return {result, to};
   }
 
  private:

@@ -10,7 +10,7 @@ bool EqualRows::suits(const kernel::Kernel& kernel, const Rows& rows) {
   const kernel::Reduce& reduce = kernel::reduce_of(kernel);
   const auto alone = [](const kernel::KernelOutput& output) { return output.of == 1; };
   return rows.commutative() && rows.stores_flat() && rows.in_vectors() && rows.body_is_small() &&
-         kernel::all_seeded(reduce) && kernel.domain.form != kernel::Form::segmented &&
+         kernel.domain.form != kernel::Form::segmented &&
          (kernel.domain.over_items || !kernel.domain.extents.empty()) &&
          std::all_of(kernel.outputs.begin(), kernel.outputs.end(), alone) &&
          reduce.row.length.same_for_all() && kernel::is_flat_fold(kernel) &&

@@ -12,6 +12,7 @@
 /// The fold skeleton. To keep the code small, every part of the order is emitted once:
 ///   entry0 (rows)    narrow lanes: short rows, and the last block of long ones where it is short
 ///   entry1 (blocks)  wide lanes, all other blocks; for ordered operators all blocks
+///   entry2 (blocks)  the same of neighbours that lie across, side by side
 ///   finish           the tree that joins the blocks of a row, the seed; computes missing blocks
 /// The image for short rows has rows in groups and narrow lanes, and calls entry0 of the other one for other rows.
 namespace anabranch::cpu {
@@ -41,7 +42,10 @@ class Fold {
       make_finish();
     }
     make_rows();
-    return short_rows_ ? 1 : 2;
+    if (short_rows_) return 1;
+    if (!kernel::reduces_across(kernel_)) return 2;
+    make_blocks_of_several();
+    return 3;
   }
 
  private:
@@ -96,6 +100,36 @@ class Fold {
       b.CreateBr(next);
       b.SetInsertPoint(next);
     });
+    close(r);
+  }
+
+  /// entry2(args, begin, end, scratch): blocks of scratch->rows neighbours, which lie across.
+  void make_blocks_of_several() {
+    Rows r = entry("entry2");
+    Frame& f = r.f;
+    auto& b = r.b;
+    llvm::Value *row = given(r, offsetof(Scratch, row), i64_),
+                *rows = given(r, offsetof(Scratch, rows), i64_),
+                *item = given(r, offsetof(Scratch, row_item), i64_),
+                *partials = given(r, offsetof(Scratch, partials), ptr_);
+    llvm::Value* length = r.length(f.number(0));
+    if (r.in_vectors()) {
+      ColumnFold columns(r, kernel_);
+      each_run(
+          r.e, kernel_, row, b.CreateAdd(row, rows), item, true,
+          [&](llvm::Value* of) { enter_item(r.e, kernel_, r.e.uniform(of)); },
+          [&](const Run& run) {
+            columns.reduce_blocks(run, length, f.parameter(0), f.parameter(1), partials, row);
+          });
+    } else {
+      llvm::Value* blocks =
+          b.CreateSDiv(b.CreateAdd(length, f.number(order::block - 1)), f.number(order::block));
+      f.each(f.number(0), rows, 1, "rows", [&](llvm::Value* i) {
+        llvm::Value* own = r.cell(partials, b.CreateMul(i, blocks), 0);
+        b.CreateCall(blocks_,
+                     {f.args(), f.parameter(0), f.parameter(1), give(r, b.CreateAdd(row, i), item, own)});
+      });
+    }
     close(r);
   }
 
@@ -171,16 +205,17 @@ class Fold {
     close(r);
   }
 
-  /// Rows that lie across; where they have no elements, one by one.
+  /// Rows that lie across; where they have no elements, or their blocks have been computed, one by one.
   void rows_side_by_side(Rows& r, llvm::Value* begin, llvm::Value* end, llvm::Value* first) {
     Frame& f = r.f;
     auto& b = r.b;
     ColumnFold columns(r, kernel_);
     llvm::Value* length = r.length(f.number(0));
-    llvm::BasicBlock *some = f.block("rows_across"), *none = f.block("empty_rows"),
+    llvm::BasicBlock *some = f.block("rows_across"), *none = f.block("single_rows"),
                      *done = f.block("rows_done");
     const auto in_item = [&](llvm::Value* item) { enter_item(r.e, kernel_, r.e.uniform(item)); };
-    b.CreateCondBr(b.CreateICmpSGT(length, f.number(0)), some, none);
+    llvm::Value* to_do = b.CreateIsNull(given(r, offsetof(Scratch, partials), ptr_));
+    b.CreateCondBr(b.CreateAnd(b.CreateICmpSGT(length, f.number(0)), to_do), some, none);
     b.SetInsertPoint(some);
     if (TileFold::suits(kernel_, r))
       rows_in_tiles(r, columns, begin, end, length);

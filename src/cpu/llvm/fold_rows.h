@@ -150,12 +150,16 @@ class Rows : public RowCode {
   }
 
   /// Whether all rows have one seed.
-  bool seed_is_shared() const { return same_for_all_rows(seed_, operators_.seed); }
-  /// seed o total of `count` rows at a time, one a lane, where they share the seed.
+  bool seed_is_shared() const { return operators_.seed.empty() || same_for_all_rows(seed_, operators_.seed); }
+  /// seed o total of `count` rows at a time, one a lane, where they share the seed. Rows without one have elements.
   void finish_rows(Registers totals, llvm::Value* position, int count) {
-    Registers first = seed();
-    for (llvm::Value*& v : first) v = b.CreateVectorSplat(static_cast<unsigned>(count), v);
-    totals = stored_at(join(first, totals), position);
+    if (!operators_.seed.empty()) {
+      Registers first = seed();
+      for (llvm::Value*& v : first) v = b.CreateVectorSplat(static_cast<unsigned>(count), v);
+      first = operators_.spread(first, totals);
+      totals = operators_.spread(apply(seeded_combine_, operators_.seeded_combine, first, totals), totals);
+    }
+    totals = stored_at(totals, position);
     const int outside = std::exchange(e.width, count);
     for (const kernel::KernelOutput& output : kernel_.outputs)
       for (std::size_t c = 0; c < output.array.type.scalars.size(); ++c)

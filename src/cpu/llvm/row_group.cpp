@@ -10,9 +10,9 @@ bool RowGroup::suits(const kernel::Kernel& kernel, const Rows& rows) {
   const auto alone = [](const kernel::KernelOutput& output) { return output.of == 1; };
   return std::all_of(kernel.outputs.begin(), kernel.outputs.end(), alone) && rows.commutative() &&
          rows.stores_flat() && rows.components() <= most_components && rows.in_vectors() &&
-         kernel::all_seeded(kernel::reduce_of(kernel)) && kernel.domain.over_items &&
-         kernel.domain.extents.empty() && row.length.kind == kernel::KernelExtent::Kind::ragged &&
-         kernel::is_flat_fold(kernel) && !kernel::checks_own_elements(kernel) && rows.seed_is_shared();
+         kernel.domain.over_items && kernel.domain.extents.empty() &&
+         row.length.kind == kernel::KernelExtent::Kind::ragged && kernel::is_flat_fold(kernel) &&
+         !kernel::checks_own_elements(kernel) && rows.seed_is_shared();
 }
 
 RowGroup::RowGroup(Rows& rows, const kernel::Kernel& kernel)
@@ -98,19 +98,23 @@ llvm::Value* RowGroup::are_short(llvm::Value* left) {
   total_ = b.CreateSub(offset(rows_), first_);
   llvm::Type* wide = llvm::FixedVectorType::get(f.i64(), static_cast<unsigned>(width_));
   llvm::Type* narrow = llvm::FixedVectorType::get(offset_type(), static_cast<unsigned>(width_));
+  // An empty row without a seed is looked for as a longest one: its length less one.
+  const bool takes_empty = kernel::all_seeded(kernel::reduce_of(kernel_));
+  llvm::Value* one = llvm::ConstantInt::get(narrow, takes_empty ? 0 : 1);
   const Registers longest = f.loop(
       f.number(0), rows_, width_, {llvm::Constant::getNullValue(narrow)}, "lengths",
       [&](llvm::Value* row, const Registers& so_far) {
         llvm::Value* lengths = lengths_from(row);
         b.CreateAlignedStore(b.CreateSExt(lengths, wide), f.element(f.i64(), lengths_, row), llvm::Align(8));
-        return Registers{b.CreateBinaryIntrinsic(llvm::Intrinsic::umax, so_far[0], lengths)};
+        return Registers{
+            b.CreateBinaryIntrinsic(llvm::Intrinsic::umax, so_far[0], b.CreateSub(lengths, one))};
       });
   // Whole vectors are computed, of which the last may go on into the rows behind: only so far as rows are
   // computed here. At least one element also excludes a group of no rows.
   llvm::Value* whole = b.CreateAnd(b.CreateAdd(total_, f.number(width_ - 1)), f.number(-width_));
   llvm::Value* given = b.CreateSub(offset(left), first_);
   llvm::Value* fits = b.CreateAnd(b.CreateICmpSLE(whole, given), b.CreateICmpSGT(total_, f.number(0)));
-  return b.CreateAnd(b.CreateNot(any_above(longest[0], longest_row)), fits);
+  return b.CreateAnd(b.CreateNot(any_above(longest[0], takes_empty ? longest_row : longest_row - 1)), fits);
 }
 
 /// Computes the elements of all rows, and those behind them that complete the last vector.

@@ -23,8 +23,7 @@ TileFold::TileFold(Rows& rows, const kernel::Kernel& kernel, const Machine& mach
 
 bool TileFold::suits(const kernel::Kernel& kernel, Rows& rows) {
   return kernel::reduces_tiles(kernel) && rows.in_vectors() && rows.commutative() && rows.stores_flat() &&
-         rows.components() <= 2 && rows.costs_little() && kernel::all_seeded(kernel::reduce_of(kernel)) &&
-         rows.seed_is_shared();
+         rows.components() <= 2 && rows.costs_little() && rows.seed_is_shared();
 }
 
 template <class Body>
