@@ -2,14 +2,18 @@
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/anabranch")
+# A project that embeds this one has documents of its own.
+set(doc_dir "${CMAKE_INSTALL_DOCDIR}")
+if(NOT PROJECT_IS_TOP_LEVEL)
+  set(doc_dir "${CMAKE_INSTALL_DATAROOTDIR}/doc/anabranch")
+endif()
 
 install(TARGETS anabranch EXPORT anabranchTargets
   LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
-if(TARGET anabranch-llvm)
-  install(TARGETS anabranch-llvm LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
-endif()
+# They are opened at run time: targets, too, so that who bundles the library finds them.
+install(TARGETS anabranch-llvm EXPORT anabranchTargets LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 if(TARGET anabranch-device)
-  install(TARGETS anabranch-device LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+  install(TARGETS anabranch-device EXPORT anabranchTargets LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 endif()
 if(TARGET anabranch_command)
   file(RELATIVE_PATH lib_from_bin "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INSTALL_LIBDIR}")
@@ -19,7 +23,23 @@ if(TARGET anabranch_command)
 endif()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/anabranch" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
   FILES_MATCHING PATTERN "*.h")
-install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/THIRD-PARTY.md"
+  DESTINATION "${doc_dir}")
+
+# The licences of what is inside of these files, where Debian has them.
+set(contained llvm-19-dev libxxhash-dev robin-map-dev)
+if(ANABRANCH_REPORTS)
+  list(APPEND contained libjs-dygraphs)
+endif()
+if(TARGET anabranch_command)
+  list(APPEND contained libcli11-dev nlohmann-json3-dev)
+endif()
+foreach(package IN LISTS contained)
+  if(EXISTS "/usr/share/doc/${package}/copyright")
+    install(FILES "/usr/share/doc/${package}/copyright"
+      DESTINATION "${doc_dir}/licences" RENAME "${package}.txt")
+  endif()
+endforeach()
 
 install(EXPORT anabranchTargets NAMESPACE anabranch:: FILE anabranchTargets.cmake DESTINATION "${package_dir}")
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/anabranchConfig.cmake.in"

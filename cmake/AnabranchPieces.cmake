@@ -7,6 +7,14 @@ include_guard(GLOBAL)
 add_library(anabranch_options INTERFACE)
 target_compile_features(anabranch_options INTERFACE cxx_std_20)
 target_compile_options(anabranch_options INTERFACE -ffp-contract=off)
+# A project that embeds this one may compile its own code as it likes.
+get_directory_property(given_options COMPILE_OPTIONS)
+string(TOUPPER "${CMAKE_BUILD_TYPE}" build_type)
+if("${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${build_type}} ${given_options}"
+    MATCHES "-Ofast|-f(fast-math|unsafe-math-optimizations|associative-math|reciprocal-math|finite-math-only)")
+  target_compile_options(anabranch_options INTERFACE
+    -fno-fast-math -fno-unsafe-math-optimizations -fno-associative-math -fno-reciprocal-math -fno-finite-math-only)
+endif()
 target_compile_definitions(anabranch_options INTERFACE
   ANABRANCH_CHECKED=$<BOOL:${ANABRANCH_CHECKED}>
   $<$<BOOL:${ANABRANCH_CHECKED}>:_GLIBCXX_ASSERTIONS>)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs clang-tidy on the sources that differ from origin/main, or on a sample of every stage where nothing differs.
 # At most `limit` files, so that it stays within two minutes; what is left out is named. `--all` takes every source.
-# Needs build/release configured (for the compile commands).
+# Needs build/release configured, for the compile commands. The long tier runs it with `--all`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -9,7 +9,8 @@ where it was. What has passed is kept in build/long-tier.json, with the sources 
 
 The parts, in their order: `short` (what scripts/test.sh runs), `long/AREA` (test cases tagged [.long], must-fail programs
 with clang, the passes of the compiler switched off), `asan/AREA` and `tsan/AREA` (the short tier with sanitizers),
-`mutants` (faults that random programs have to find). `long`, `asan` and `tsan` are all areas of each.
+`mutants` (faults that random programs have to find), `tidy` (clang-tidy of every source). `long`, `asan` and `tsan` are
+all areas of each.
 """
 
 import argparse
@@ -26,7 +27,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 STATE = os.path.join(ROOT, "build", "long-tier.json")
 PRESETS = {"short": "release", "long": "release", "asan": "asan", "tsan": "tsan"}
 # Tests that read the documents.
-READS_DOCUMENTS = re.compile(r"[a-z]+: (example: |ir/)")
+READS_DOCUMENTS = re.compile(r"[a-z]+: (example: |links: |ir/)")
 # 330/2572 Test  #331: name .....***Failed    2.37 sec
 RESULT = re.compile(r"\s*\d+/\d+ Test\s+#(\d+): .*?(Passed|\*\*\*\S+.*?|Not Run.*?)\s+([0-9.]+) sec")
 
@@ -114,7 +115,10 @@ def parts_of(kind):
     return [Part(f"{kind}/{area}", PRESETS[kind], entries) for area, entries in sorted(areas.items())]
 
 
-MUTANTS = Part("mutants", "release", [(0, "scripts/kill-mutants.sh")])
+# Parts that are one script each.
+SCRIPTS = {"mutants": Part("mutants", "release", [(0, "scripts/kill-mutants.sh")]),
+           "tidy": Part("tidy", "release", [(0, "scripts/check-tidy.sh --all")])}
+KINDS = [*PRESETS, *SCRIPTS]
 
 
 def build(preset):
@@ -127,18 +131,20 @@ def build(preset):
     return True
 
 
-def run_mutants(passed):
+def run_script(part, passed):
     began = time.time()
-    if subprocess.run(["scripts/kill-mutants.sh"], cwd=ROOT).returncode != 0:
+    _, command = part.entries[0]
+    if subprocess.run(command.split(), cwd=ROOT).returncode != 0:
+        passed.remove(part.key(command))
         return 0, 1
-    passed.add(MUTANTS.key(MUTANTS.entries[0][1]), round(time.time() - began, 1))
+    passed.add(part.key(command), round(time.time() - began, 1))
     return 1, 0
 
 
 def run_part(part, entries, passed, jobs):
     """Runs entries of a part; the numbers of those that passed and failed. What ctest says of failures is printed."""
-    if part is MUTANTS:
-        return run_mutants(passed)
+    if part.name in SCRIPTS:
+        return run_script(part, passed)
     names = dict(entries)
     numbers = ",".join(str(number) for number, _ in entries)
     ctest = ["ctest", "--test-dir", f"build/{part.preset}", "--output-on-failure", "--timeout", "600", f"-j{jobs}",
@@ -170,11 +176,11 @@ def run_part(part, entries, passed, jobs):
 
 def print_list(passed):
     print(f"{'part':<28}{'passed':>14}{'minutes':>10}  oldest")
-    for kind in [*PRESETS, "mutants"]:
-        if kind != "mutants" and not os.path.exists(os.path.join(ROOT, "build", PRESETS[kind], "CTestTestfile.cmake")):
+    for kind in KINDS:
+        if kind in PRESETS and not os.path.exists(os.path.join(ROOT, "build", PRESETS[kind], "CTestTestfile.cmake")):
             print(f"{kind:<28}{'not built':>14}")
             continue
-        for part in [MUTANTS] if kind == "mutants" else parts_of(kind):
+        for part in parts_of(kind) if kind in PRESETS else [SCRIPTS[kind]]:
             keys = [part.key(entry) for _, entry in part.entries]
             known = [passed.entries[key] for key in keys if passed.ever(key)]
             minutes = sum(entry["seconds"] for entry in known) / 60
@@ -197,14 +203,13 @@ def main():
     if given.list:
         print_list(passed)
         return 0
-    kinds = [*PRESETS, "mutants"]
     for name in given.parts:
-        if name.split("/")[0] not in kinds:
+        if name.split("/")[0] not in KINDS:
             arguments.error(f"{name}: no such part; --list prints them")
     good = bad = 0
     met = set()
     built = set()
-    for kind in kinds:
+    for kind in KINDS:
         wanted = [name for name in given.parts if name.split("/")[0] == kind]
         if given.parts and not wanted:
             continue
@@ -215,7 +220,7 @@ def main():
                 bad += 1
                 continue
             built.add(preset)
-        for part in parts_of(kind) if preset else [MUTANTS]:
+        for part in parts_of(kind) if preset else [SCRIPTS[kind]]:
             if given.parts and part.name not in wanted and kind not in wanted:
                 continue
             met.update({part.name, kind})

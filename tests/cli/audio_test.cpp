@@ -511,6 +511,7 @@ TEST_CASE("audio: a signal stops it between segments that are hours apart") {
   io_test::write_file(dir / "s.txt", "0 100\n" + std::to_string(samples - 100) + " 100\n");
   Process process(
       {"audio", dir / "a.wav", "--segments", dir / "s.txt", "--features", "rms", "--out", dir / "f.csv"});
+  wait_until([&] { return process.blocks(SIGINT); });
   std::this_thread::sleep_for(500ms);
   const auto begin = std::chrono::steady_clock::now();
   process.signal(SIGINT);
@@ -526,6 +527,7 @@ TEST_CASE("audio: a signal stops it, and nothing is left") {
   io_test::write_file(dir / "a.wav", ten_seconds());
   Process process(
       {"audio", dir / "a.wav", "--features", "all", "--out", dir / "f.npz", "--repeat", "1000000"});
+  wait_until([&] { return process.blocks(SIGINT); });
   std::this_thread::sleep_for(1s);
   process.signal(SIGINT);
   const Outcome o = process.finish();

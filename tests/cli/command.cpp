@@ -8,10 +8,12 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 
 namespace cli_test {
@@ -90,6 +92,15 @@ bool Process::blocks(int signal) const {
     if (line.compare(0, name.size(), name) == 0)
       return (std::stoull(line.substr(name.size()), nullptr, 16) >> (signal - 1) & 1) != 0;
   return false;
+}
+
+void wait_until(const std::function<bool()>& ready) {
+  const auto begin = std::chrono::steady_clock::now();
+  while (!ready()) {
+    if (std::chrono::steady_clock::now() - begin > std::chrono::minutes(1))
+      throw std::runtime_error("what the test waits for does not come");
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
 }
 
 bool Process::has_written_to(const std::string& folder) const {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -58,6 +59,9 @@ class Process {
   pid_t pid_ = -1;
   int out_ = -1, err_ = -1;
 };
+
+/// Waits until it is so. Throws where it is not within a minute.
+void wait_until(const std::function<bool()>& ready);
 
 /// Where the command is: beside this test program.
 std::string command_path();

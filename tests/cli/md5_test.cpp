@@ -740,6 +740,7 @@ TEST_CASE("md5: signals end it") {
   const Files files(suite_digests[2], lines(random_words(2000, 40, 9)));
   for (const auto& [signal, status] : {std::pair{SIGINT, 130}, std::pair{SIGTERM, 143}}) {
     Process process({"md5", files.digests, files.list, "--repeat", "1000000"});
+    wait_until([&] { return process.blocks(signal); });
     std::this_thread::sleep_for(500ms);
     process.signal(signal);
     CHECK(process.finish().status == status);

@@ -586,6 +586,7 @@ TEST_CASE("pagerank: stops when told, without output") {
       Process process({"pagerank", dir / "r.npz", "--tolerance", "0", "--iterations", "1000000000",
                        "--memory", memory, "--out", dir / "ranks.npy"},
                       {.environment = {"TMPDIR=" + dir.path()}});
+      wait_until([&] { return process.blocks(signal); });
       std::this_thread::sleep_for(1500ms);
       process.signal(signal);
       const auto sent = std::chrono::steady_clock::now();

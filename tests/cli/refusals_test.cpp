@@ -147,6 +147,7 @@ TEST_CASE("signals: a second one ends what the first could not stop") {
   }
   Process process({"doctor"}, {.stdout_to = pipe});  // it waits for a reader
   const Watchdog watchdog(process);
+  wait_until([&] { return process.blocks(SIGTERM); });
   std::this_thread::sleep_for(500ms);
   process.signal(SIGTERM);
   std::this_thread::sleep_for(500ms);  // what comes sooner is the same request

@@ -40,6 +40,7 @@ for i, number in enumerate(numbers, 1):
     print(f"{i}/{len(numbers)} Test #{number}: {name} .......{end}    1.50 sec", flush=True)
 """
 MUTANTS = "#!/bin/sh\necho mutants >>ran\n[ ! -e mutant-lives ]\n"
+TIDY = "#!/bin/sh\necho tidy $1 >>ran\n"
 RELEASE = {"example: files": "passes", "io/reads": "passes", "math/every": "passes", "compile_fail with clang: x (bad 1)": "passes",
            "math/some": "passes"}
 SANITIZED = {"io/reads": "passes", "math/some": "passes"}
@@ -50,7 +51,8 @@ class LongTier(unittest.TestCase):
         self.folder = pathlib.Path(tempfile.mkdtemp())
         self.addCleanup(shutil.rmtree, self.folder)
         for name, text in (("bin/ctest", CTEST), ("bin/cmake", "#!/bin/sh\n[ ! -e does-not-build ]\n"),
-                           ("scripts/kill-mutants.sh", MUTANTS), ("src/a.cpp", "1"), ("README.md", "1"),
+                           ("scripts/kill-mutants.sh", MUTANTS), ("scripts/check-tidy.sh", TIDY),
+                           ("src/a.cpp", "1"), ("README.md", "1"),
                            (".gitignore", "/build/\n/ran\n/results\n/mutant-lives\n/does-not-build\n")):
             path = self.folder / name
             path.parent.mkdir(exist_ok=True)
@@ -74,15 +76,15 @@ class LongTier(unittest.TestCase):
     def test_all_once(self):
         everything = ["release example: files", "release io/reads", "release math/some", "release compile_fail with clang: x (bad 1)",
                       "release math/every", "asan io/reads", "asan math/some", "tsan io/reads", "tsan math/some",
-                      "mutants"]
-        self.assertEqual(self.run_tier(), (0, "10 passed, 0 failed", everything))
-        self.assertEqual(self.run_tier(), (0, "10 passed, 0 failed", []))
-        self.assertEqual(self.run_tier("--again"), (0, "10 passed, 0 failed", everything))
+                      "mutants", "tidy --all"]
+        self.assertEqual(self.run_tier(), (0, "11 passed, 0 failed", everything))
+        self.assertEqual(self.run_tier(), (0, "11 passed, 0 failed", []))
+        self.assertEqual(self.run_tier("--again"), (0, "11 passed, 0 failed", everything))
         (self.folder / "README.md").write_text("2")
-        self.assertEqual(self.run_tier(), (0, "10 passed, 0 failed", ["release example: files"]))
+        self.assertEqual(self.run_tier(), (0, "11 passed, 0 failed", ["release example: files"]))
         (self.folder / "src" / "a.cpp").write_text("2")
-        self.assertEqual(self.run_tier("--ever"), (0, "10 passed, 0 failed", []))
-        self.assertEqual(self.run_tier(), (0, "10 passed, 0 failed", everything))
+        self.assertEqual(self.run_tier("--ever"), (0, "11 passed, 0 failed", []))
+        self.assertEqual(self.run_tier(), (0, "11 passed, 0 failed", everything))
 
     def test_parts(self):
         self.assertEqual(self.run_tier("tsan/io", "long/math"),

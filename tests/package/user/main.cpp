@@ -15,7 +15,7 @@ int main() {
   for (Backend backend : {Backend::interpreter, Backend::cpu}) {
     RunReport report;
     const auto result = run(sums, {.backend = backend}, &report);
-    std::cout << "anabranch " << version_string << ", " << report.backend << ":";
+    std::cout << "anabranch " << library_version() << ", " << report.backend << ":";
     for (double x : result.values()) std::cout << ' ' << x;
     std::cout << '\n';
     if (!(result == Vector<double>{6, 0, 9})) return EXIT_FAILURE;
