@@ -74,6 +74,7 @@ folders() {
 }
 # Of the scheduler: how many threads there are.
 folders io scheduler base npy ragged text descriptor sparse audio arrow
+refuse "src/io" '"scheduler/([abd-z]|c[^o]|co[^n]|con[^c])' src/io/*/*.h src/io/*/*.cpp
 for file in src/io/*.h src/io/*.cpp; do
   echo "$file belongs in a folder of src/io" >&2
   status=1
