@@ -12,16 +12,17 @@
 
 namespace anabranch::scheduler::test {
 
-struct Failure {  // not derived from std::exception: the type itself must come out
+struct PieceFailure {  // not derived from std::exception: the type itself must come out
   std::string phase;
   int64_t piece;
 };
 
 // The numbers 0 .. count - 1, of which 2 x + 1 is committed, with every rule of the phases checked on the way. Hooks run
 // at the beginning of a phase, with the number of the piece. Violations are collected, not thrown.
-class Numbers {
+class NumbersInPieces {
  public:
-  explicit Numbers(int64_t count, int slots = 64) : count_(count), slots_(static_cast<std::size_t>(slots)) {}
+  explicit NumbersInPieces(int64_t count, int slots = 64)
+      : count_(count), slots_(static_cast<std::size_t>(slots)) {}
 
   std::function<void(int64_t piece)> on_take, on_read, on_compute, on_commit;
   // Of one number, and of more of them together: what `take` refuses, and `compute` unless it is alone.
@@ -65,7 +66,7 @@ class Numbers {
 
   class Use {
    public:
-    Use(Numbers& numbers, Slot& slot) : slot_(slot) {
+    Use(NumbersInPieces& numbers, Slot& slot) : slot_(slot) {
       if (slot_.touched.exchange(true)) numbers.violate("two phases in one slot");
     }
     ~Use() { slot_.touched = false; }
@@ -75,7 +76,7 @@ class Numbers {
   };
   class One {
    public:
-    One(Numbers& numbers, std::atomic<bool>& phase) : phase_(phase) {
+    One(NumbersInPieces& numbers, std::atomic<bool>& phase) : phase_(phase) {
       if (phase_.exchange(true)) numbers.violate("a phase that comes one at a time runs twice");
     }
     ~One() { phase_ = false; }
@@ -85,7 +86,7 @@ class Numbers {
   };
   class AtOnce {
    public:
-    explicit AtOnce(Numbers& numbers) : numbers_(numbers) {
+    explicit AtOnce(NumbersInPieces& numbers) : numbers_(numbers) {
       const int now = ++numbers_.at_once_;
       int most = numbers_.most_at_once_;
       while (now > most && !numbers_.most_at_once_.compare_exchange_weak(most, now)) {
@@ -94,7 +95,7 @@ class Numbers {
     ~AtOnce() { --numbers_.at_once_; }
 
    private:
-    Numbers& numbers_;
+    NumbersInPieces& numbers_;
   };
 
   void violate(const char* what) {
@@ -179,7 +180,7 @@ class Numbers {
 
 inline void fail_at(std::function<void(int64_t)>& hook, const char* phase, int64_t at) {
   hook = [phase, at](int64_t piece) {
-    if (piece == at) throw Failure{phase, piece};
+    if (piece == at) throw PieceFailure{phase, piece};
   };
 }
 

@@ -22,7 +22,7 @@ TEST_CASE("pieces: an exception of any phase comes out after what a serial run w
     for (const std::string phase : {"take", "read", "compute", "commit"})
       for (const int64_t piece : {int64_t{0}, all_items / 2, all_items - 1}) {
         INFO(name << " " << phase << " " << piece);
-        Numbers numbers(all_items);
+        NumbersInPieces numbers(all_items);
         fail_at(phase == "take"      ? numbers.on_take
                 : phase == "read"    ? numbers.on_read
                 : phase == "compute" ? numbers.on_compute
@@ -31,7 +31,7 @@ TEST_CASE("pieces: an exception of any phase comes out after what a serial run w
         bool caught = false;
         try {
           numbers.run(*executor, {.policy = Policy::fixed(1)});
-        } catch (const Failure& failure) {
+        } catch (const PieceFailure& failure) {
           caught = failure.phase == phase && failure.piece == piece;
         }
         REQUIRE(caught);
@@ -39,7 +39,7 @@ TEST_CASE("pieces: an exception of any phase comes out after what a serial run w
         REQUIRE(numbers.committed_is_prefix());
         REQUIRE(static_cast<int64_t>(numbers.committed().size()) == piece);
         // The executor is as good as before.
-        Numbers next(all_items);
+        NumbersInPieces next(all_items);
         next.run(*executor, {.policy = Policy::fixed(3)});
         REQUIRE(next.committed_is_all());
       }
@@ -48,9 +48,9 @@ TEST_CASE("pieces: an exception of any phase comes out after what a serial run w
 TEST_CASE("pieces: an exception at the end of the stream") {
   for (const auto& [name, executor] : all_executors()) {
     INFO(name);
-    Numbers numbers(all_items);
+    NumbersInPieces numbers(all_items);
     fail_at(numbers.on_take, "take", all_items);
-    REQUIRE_THROWS_AS(numbers.run(*executor, {.policy = Policy::fixed(1)}), Failure);
+    REQUIRE_THROWS_AS(numbers.run(*executor, {.policy = Policy::fixed(1)}), PieceFailure);
     REQUIRE(numbers.committed_is_all());
   }
 }
@@ -61,21 +61,21 @@ TEST_CASE("pieces: of several exceptions the one of the lowest piece comes out")
     INFO(name);
     // The read of piece 5 fails first in time; piece 4 waits for it, and then fails itself.
     std::latch read_failed(1);
-    Numbers numbers(all_items);
+    NumbersInPieces numbers(all_items);
     numbers.on_read = [&](int64_t piece) {
       if (piece != 5) return;
       read_failed.count_down();
-      throw Failure{"read", piece};
+      throw PieceFailure{"read", piece};
     };
     numbers.on_compute = [&](int64_t piece) {
       if (piece != 4) return;
       read_failed.wait();
-      throw Failure{"compute", piece};
+      throw PieceFailure{"compute", piece};
     };
     std::string phase;
     try {
       numbers.run(*executor, {.policy = Policy::fixed(1)});
-    } catch (const Failure& failure) {
+    } catch (const PieceFailure& failure) {
       phase = failure.phase;
     }
     REQUIRE(phase == "compute");
@@ -121,7 +121,7 @@ TEST_CASE("pieces: a large one behind one that has failed is not begun") {
       } else if (piece == 1) {
         reading_the_last.wait();
         failed.count_down();
-        throw Failure{"compute", piece};
+        throw PieceFailure{"compute", piece};
       } else if (piece == 2 && failed.try_wait()) {  // the calling thread may have taken it itself
         large_begun = true;
       }
@@ -131,7 +131,7 @@ TEST_CASE("pieces: a large one behind one that has failed is not begun") {
     try {
       run_piecewise(*executor, phases, {.policy = Policy::fixed(1), .max_ring = 64, .memory_limit = 8000});
       FAIL("nothing was thrown");
-    } catch (const Failure& failure) {
+    } catch (const PieceFailure& failure) {
       CHECK(failure.piece == 1);
     }
     CHECK(small_target);
@@ -141,7 +141,7 @@ TEST_CASE("pieces: a large one behind one that has failed is not begun") {
 
 TEST_CASE("pieces: a source that gives no items is an error, not an endless loop") {
   const auto executor = make_plain_executor(1);
-  Numbers numbers(1);
+  NumbersInPieces numbers(1);
   PiecePhases phases = numbers.phases();
   phases.take = [](int, const Target&) { return ChunkSize{0, 0, 0}; };
   REQUIRE_THROWS_AS(run_piecewise(*executor, phases, {}), std::logic_error);
@@ -150,12 +150,12 @@ TEST_CASE("pieces: a source that gives no items is an error, not an endless loop
 TEST_CASE("pieces: a trace callback that throws stops the run") {
   for (const auto& [name, executor] : all_executors()) {
     INFO(name);
-    Numbers numbers(all_items);
+    NumbersInPieces numbers(all_items);
     Trace trace;
     trace.on_chunk([](const ChunkTimes& record) {
-      if (record.chunk == 3) throw Failure{"trace", record.chunk};
+      if (record.chunk == 3) throw PieceFailure{"trace", record.chunk};
     });
-    REQUIRE_THROWS_AS(numbers.run(*executor, {.policy = Policy::fixed(1), .trace = &trace}), Failure);
+    REQUIRE_THROWS_AS(numbers.run(*executor, {.policy = Policy::fixed(1), .trace = &trace}), PieceFailure);
     REQUIRE(numbers.committed().size() == 4);
   }
 }
@@ -164,7 +164,7 @@ TEST_CASE("pieces: a reservation that fails reaches the caller by name") {
   for (const auto& [name, executor] : all_executors()) {
     INFO(name);
     Budget budget(100);
-    Numbers numbers(all_items);
+    NumbersInPieces numbers(all_items);
     std::vector<Reservation> leak;
     numbers.on_commit = [&](int64_t) { leak.push_back(budget.reserve("result y", 30)); };
     try {

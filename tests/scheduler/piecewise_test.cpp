@@ -29,7 +29,7 @@ TEST_CASE("pieces: nothing is lost, doubled or reordered") {
       for (const int64_t count : {1, 2, 8, 1000, 300'000}) {
         if (count > 10'000 && policy.kind == Policy::Kind::fixed) continue;
         INFO(name << " " << to_string(policy) << " items " << count);
-        Numbers numbers(count);
+        NumbersInPieces numbers(count);
         const PipelineResult result = numbers.run(*executor, {.policy = policy});
         REQUIRE(numbers.violation().empty());
         REQUIRE(numbers.committed_is_all());
@@ -43,7 +43,7 @@ TEST_CASE("pieces: nothing is lost, doubled or reordered") {
 TEST_CASE("pieces: phases of random length keep the order") {
   for (const auto& [name, executor] : all_executors()) {
     INFO(name);
-    Numbers numbers(300);
+    NumbersInPieces numbers(300);
     const auto pause = [](int64_t piece, int salt) {
       std::this_thread::sleep_for(std::chrono::microseconds((piece * 7919 + salt * 31) % 97));
     };
@@ -60,7 +60,7 @@ TEST_CASE("pieces: phases of random length keep the order") {
 TEST_CASE("pieces: an empty stream") {
   for (const auto& [name, executor] : all_executors()) {
     INFO(name);
-    Numbers numbers(0);
+    NumbersInPieces numbers(0);
     const PipelineResult result = numbers.run(*executor, {});
     REQUIRE(!result.cancelled);
     REQUIRE(result.summary.chunks == 0);
@@ -73,7 +73,7 @@ TEST_CASE("pieces: with concurrency 1, or in line, all is in order, in one slot,
     INFO(name);
     const LoopsInLine others_work(executor->concurrency() > 1);
     REQUIRE(piece_slots(*executor) == 1);
-    Numbers numbers(10, 1);
+    NumbersInPieces numbers(10, 1);
     const auto here = std::this_thread::get_id();
     bool elsewhere = false;
     std::string order;
@@ -98,7 +98,7 @@ TEST_CASE("pieces are read and computed side by side") {
     INFO(name);
     // Ends only if as many pieces as there are threads are read at once, and then computed at once.
     std::latch reading(threads), computing(threads);
-    Numbers numbers(threads);
+    NumbersInPieces numbers(threads);
     numbers.on_read = [&](int64_t) { reading.arrive_and_wait(); };
     numbers.on_compute = [&](int64_t) { computing.arrive_and_wait(); };
     numbers.run(*executor, {.policy = Policy::fixed(1)});
@@ -113,7 +113,7 @@ TEST_CASE("pieces that are done wait for the first, and others are taken meanwhi
     if (threads < 2) continue;
     INFO(name);
     std::latch later_ones(threads);
-    Numbers numbers(20);
+    NumbersInPieces numbers(20);
     // (Not computed: that the calling thread may do for others, and while it waits it cannot.)
     numbers.on_read = [&](int64_t piece) {
       if (piece == 0) later_ones.wait();
@@ -131,7 +131,7 @@ TEST_CASE("pieces: never more in flight than there are slots") {
   for (const auto& [name, executor] : all_executors())
     for (const int slots : {1, 2, 3, 5}) {
       INFO(name << " slots " << slots);
-      Numbers numbers(100, slots);  // a higher slot would throw
+      NumbersInPieces numbers(100, slots);  // a higher slot would throw
       numbers.run(*executor, {.policy = Policy::fixed(1)});
       REQUIRE(numbers.committed_is_all());
       REQUIRE(numbers.violation().empty());
@@ -144,7 +144,7 @@ TEST_CASE("pieces: a run makes progress when every other thread is taken") {
     INFO(name);
     const auto over = std::make_shared<std::latch>(1);
     for (int i = 1; i < executor->concurrency(); ++i) executor->submit([over] { over->wait(); });
-    Numbers numbers(500);
+    NumbersInPieces numbers(500);
     numbers.run(*executor, {.policy = Policy::fixed(2)});
     over->count_down();
     REQUIRE(numbers.committed_is_all());
@@ -154,8 +154,8 @@ TEST_CASE("pieces: a run makes progress when every other thread is taken") {
 TEST_CASE("pieces: many runs share one executor, and one is inside a loop of another") {
   for (const auto& [name, executor] : all_executors()) {
     INFO(name);
-    std::vector<std::unique_ptr<Numbers>> streams;
-    for (int run = 0; run < 8; ++run) streams.push_back(std::make_unique<Numbers>(400));
+    std::vector<std::unique_ptr<NumbersInPieces>> streams;
+    for (int run = 0; run < 8; ++run) streams.push_back(std::make_unique<NumbersInPieces>(400));
     {
       std::vector<std::jthread> users;
       for (int run = 0; run < 4; ++run)
@@ -181,7 +181,7 @@ TEST_CASE("pieces: a run that comes while another one has all threads gets some 
     std::stop_source end_first, end_second;
     std::latch begun(50);
     std::atomic<int> computed = 0;
-    Numbers first(many), second(many);
+    NumbersInPieces first(many), second(many);
     first.on_compute = [&](int64_t) {
       if (++computed <= 50) begun.count_down();
       std::this_thread::sleep_for(std::chrono::microseconds(100));
@@ -209,7 +209,7 @@ TEST_CASE("pieces: a run that comes while another one has all threads gets some 
 
 TEST_CASE("pieces: phases are checked before the run") {
   const auto executor = make_plain_executor(1);
-  Numbers numbers(1);
+  NumbersInPieces numbers(1);
   PiecePhases phases = numbers.phases();
   phases.commit = nullptr;
   REQUIRE_THROWS_AS(run_piecewise(*executor, phases, {}), std::invalid_argument);
@@ -225,7 +225,7 @@ TEST_CASE("pieces: phases are checked before the run") {
 TEST_CASE("pieces: records are in order and utilisation is a share") {
   for (const auto& [name, executor] : all_executors()) {
     INFO(name);
-    Numbers numbers(100);
+    NumbersInPieces numbers(100);
     Trace trace;
     const PipelineResult result = numbers.run(*executor, {.policy = Policy::fixed(10), .trace = &trace});
     REQUIRE(result.summary.utilisation >= 0);
@@ -249,7 +249,7 @@ TEST_CASE("pieces: records are in order and utilisation is a share") {
 TEST_CASE("pieces: reading is waited for, and only computing keeps threads busy") {
   const auto executor = make_plain_executor(1);
   ManualClock clock;
-  Numbers numbers(40);
+  NumbersInPieces numbers(40);
   numbers.on_take = [&](int64_t) { clock.advance(30); };
   numbers.on_read = [&](int64_t) { clock.advance(60); };
   numbers.on_compute = [&](int64_t) { clock.advance(8); };
@@ -269,7 +269,7 @@ TEST_CASE("pieces: reading is waited for, and only computing keeps threads busy"
 TEST_CASE("pieces: what a thread puts aside while it computes is neither computing nor busy") {
   const auto executor = make_plain_executor(1);
   ManualClock clock;
-  Numbers numbers(20);
+  NumbersInPieces numbers(20);
   numbers.on_compute = [&](int64_t piece) {
     clock.advance(10);
     if (piece != 0) return;
@@ -290,7 +290,7 @@ TEST_CASE("pieces: a stop request lets what has begun end, and begins nothing el
   for (const auto& [name, executor] : all_executors()) {
     INFO(name);
     std::stop_source stop;
-    Numbers numbers(1'000'000);
+    NumbersInPieces numbers(1'000'000);
     numbers.on_compute = [&](int64_t piece) {
       if (piece == 10) stop.request_stop();
     };
@@ -309,12 +309,12 @@ TEST_CASE("pieces: a stop request before the run takes nothing; stopping at rand
     INFO(name);
     std::stop_source before;
     before.request_stop();
-    Numbers none(10);
+    NumbersInPieces none(10);
     REQUIRE(none.run(*executor, {.stop = before.get_token()}).cancelled);
     REQUIRE(none.pieces() == 0);
     for (int microseconds = 0; microseconds < 400; microseconds += 13) {
       std::stop_source stop;
-      Numbers numbers(20'000);
+      NumbersInPieces numbers(20'000);
       PipelineResult result;
       {
         const std::jthread stopper([&] {
@@ -335,7 +335,7 @@ TEST_CASE("pieces: what is too much to take is halved until it is not") {
     for (const Policy& policy : {Policy::fixed(100), Policy::adaptive(), Policy::paper()})
       for (const int64_t most : {1, 3, 60}) {
         INFO(name << " " << to_string(policy) << " at most " << most);
-        Numbers numbers(1000);
+        NumbersInPieces numbers(1000);
         numbers.most_taken = most;
         const PipelineResult result = numbers.run(*executor, {.policy = policy});
         REQUIRE(numbers.violation().empty());
@@ -349,7 +349,7 @@ TEST_CASE("pieces: what is too much to take is halved until it is not") {
 TEST_CASE("pieces: one item that cannot be taken is the user's error") {
   for (const auto& [name, executor] : all_executors()) {
     INFO(name);
-    Numbers numbers(100);
+    NumbersInPieces numbers(100);
     numbers.most_taken = 0;
     REQUIRE_THROWS_AS(numbers.run(*executor, {.policy = Policy::fixed(50)}), ChunkTooBig);
     REQUIRE(numbers.committed().empty());
@@ -360,7 +360,7 @@ TEST_CASE("pieces: what has no memory beside others is computed alone, in its tu
   for (const auto& [name, executor] : all_executors())
     for (const Policy& policy : {Policy::fixed(500), Policy::adaptive(), Policy::paper()}) {
       INFO(name << " " << to_string(policy));
-      Numbers numbers(100'000);
+      NumbersInPieces numbers(100'000);
       numbers.most_computed = 60;
       const PipelineResult result = numbers.run(*executor, {.policy = policy});
       REQUIRE(numbers.violation().empty());
@@ -418,7 +418,7 @@ TEST_CASE("pieces: a large item is computed by the calling thread, and idle thre
     if (executor->concurrency() < 2) continue;
     INFO(name);
     // An item has 8 bytes, and a piece shall have 3 at most.
-    Numbers numbers(12);
+    NumbersInPieces numbers(12);
     const auto here = std::this_thread::get_id();
     bool elsewhere = false;
     numbers.on_compute = [&](int64_t) {
@@ -441,7 +441,7 @@ TEST_CASE("pieces: where every thread has one, loops run in line") {
     std::latch all(threads), over(1);
     bool elsewhere = false;
     std::vector<int64_t> order;
-    Numbers numbers(threads);
+    NumbersInPieces numbers(threads);
     numbers.on_read = [&](int64_t) { all.arrive_and_wait(); };
     numbers.on_compute = [&](int64_t piece) {
       if (piece != 0) return over.wait();
