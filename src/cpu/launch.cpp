@@ -21,7 +21,7 @@
 namespace anabranch::cpu {
 namespace {
 
-/// Far enough for main memory, counted in the widest elements (measured: docs/benchmarks.md).
+/// Far enough for main memory, counted in the widest elements (measured: docs/notebook.md).
 std::int64_t elements_ahead(const kernel::Kernel& kernel) {
   constexpr std::size_t bytes_ahead = 4096;
   std::size_t widest = 1;

@@ -30,7 +30,7 @@
 ///    same bits.
 ///
 /// The seed is joined last, from the left: z o total; an empty row gives z. Blocks and lanes were chosen by
-/// measurement (docs/benchmarks.md) and are frozen: changing one changes results.
+/// measurement (docs/notebook.md) and are frozen: changing one changes results.
 namespace anabranch::ir::fold_order {
 
 inline constexpr std::int64_t narrow_lanes = 16;

@@ -52,7 +52,7 @@ Values Emitter::read(const ir::Node& node) {
 /// processor does not look: its window holds some vectors of this row, and where the row ends it foresees nothing. Positions
 /// have not been checked; what is asked for need not be memory.
 void Emitter::fetch_ahead(const View& from, const ir::Node& array) {
-  constexpr std::int64_t elements = 128;  // measured: docs/benchmarks.md
+  constexpr std::int64_t elements = 128;  // measured: docs/notebook.md
   const View& positions = views_.at(known_gather_->positions->parameter.get());
   const Value at = add(positions.base, value(kernel::row_of(kernel_)->index));
   if (at.kind != Value::Kind::affine || at.stride != 1) return;

@@ -32,7 +32,7 @@ class RowGroup {
   static constexpr std::int64_t vectors = 4;
   /// Elements of a row on average from which on, where they are hardly computed but read from elsewhere, storing them
   /// costs more than what is left of each row, which takes a vector of its own, and its end, which the processor does not
-  /// foresee (measured: docs/benchmarks.md).
+  /// foresee (measured: docs/notebook.md).
   static constexpr std::int64_t long_in_caches = 40, long_in_memory = 24;
 
   llvm::Type* offset_type() const;
