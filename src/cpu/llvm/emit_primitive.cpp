@@ -344,21 +344,63 @@ llvm::Value* Emitter::wide_quotient(bool is_signed, llvm::Value* x, llvm::Value*
 }
 
 llvm::Value* Emitter::float_remainder(ScalarType type, llvm::Value* x, llvm::Value* y) {
-  llvm::Function* exact = remainder_function(*frame.function());
-  const auto one = [&](llvm::Value* p, llvm::Value* q) -> llvm::Value* {
-    // Operands and result of a float remainder are floats; the remainder in double is exact as well.
-    if (type == ScalarType::float64) return b.CreateCall(exact, {p, q});
-    llvm::Value* wide =
-        b.CreateCall(exact, {b.CreateFPExt(p, b.getDoubleTy()), b.CreateFPExt(q, b.getDoubleTy())});
-    return b.CreateFPTrunc(wide, b.getFloatTy());
+  // Operands and result of a remainder of floats are floats; the remainder in double is exact as well.
+  const bool is_wide = type == ScalarType::float64;
+  llvm::Type* given = x->getType();
+  llvm::Type* real = llvm::Type::getDoubleTy(b.getContext());
+  if (given->isVectorTy()) real = llvm::FixedVectorType::get(real, static_cast<unsigned>(width));
+  if (!is_wide) {
+    x = b.CreateFPExt(x, real);
+    y = b.CreateFPExt(y, real);
+  }
+  llvm::Value* all = given->isVectorTy() ? double_remainders(x, y)
+                                         : b.CreateCall(remainder_function(*frame.function()), {x, y});
+  return is_wide ? all : b.CreateFPTrunc(all, given);
+}
+
+/// By the truncated quotient where that is below 2^52 in all active lanes, else lane by lane. The rounded quotient is at
+/// most one above the true one, if it rounds up to an integer, and never below it; x less so many y is a multiple of y's
+/// last bit and not larger than y, so that one rounding of both makes no error.
+llvm::Value* Emitter::double_remainders(llvm::Value* x, llvm::Value* y) {
+  llvm::Type* type = x->getType();
+  const auto size = [&](llvm::Value* v) { return b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, v); };
+  llvm::Value* ratio = b.CreateFDiv(x, y);
+  // A NaN is far, too: of nothing by nothing, or of infinities.
+  llvm::Value* far = b.CreateFCmpUGE(size(ratio), llvm::ConstantFP::get(type, 0x1p52));
+  if (mask) far = b.CreateSelect(mask, far, llvm::Constant::getNullValue(far->getType()));
+  llvm::BasicBlock *near_all = frame.block("remainder_by_quotient"), *apart = frame.block("remainder_lanes"),
+                   *done = frame.block("remainders");
+  frame.branch_likely(b.CreateNot(any(far)), near_all, apart);
+
+  b.SetInsertPoint(near_all);
+  llvm::Value* whole = b.CreateUnaryIntrinsic(llvm::Intrinsic::trunc, ratio);
+  llvm::Value* rest = b.CreateIntrinsic(llvm::Intrinsic::fma, {type}, {b.CreateFNeg(whole), y, x});
+  const auto with_sign_of_x = [&](llvm::Value* v) {
+    return b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, v, x);
   };
-  if (!x->getType()->isVectorTy()) return one(x, y);
-  llvm::Value* all = llvm::PoisonValue::get(x->getType());
+  // Of the other sign: one y too many.
+  llvm::Value* too_many = b.CreateFCmpOLT(
+      b.CreateFMul(with_sign_of_x(llvm::ConstantFP::get(type, 1.0)), rest), llvm::ConstantFP::get(type, 0.0));
+  rest = b.CreateSelect(too_many, b.CreateFAdd(rest, with_sign_of_x(y)), rest);
+  // Of a smaller x it is x, also if y is infinite.
+  llvm::Value* near_rest = b.CreateSelect(b.CreateFCmpOLT(size(x), size(y)), x, with_sign_of_x(rest));
+  b.CreateBr(done);
+
+  b.SetInsertPoint(apart);
+  llvm::Function* exact = remainder_function(*frame.function());
+  llvm::Value* far_rest = llvm::PoisonValue::get(type);
   for (int lane = 0; lane < width; ++lane) {
     const auto n = static_cast<std::uint64_t>(lane);
-    all = b.CreateInsertElement(all, one(b.CreateExtractElement(x, n), b.CreateExtractElement(y, n)), n);
+    llvm::Value* one = b.CreateCall(exact, {b.CreateExtractElement(x, n), b.CreateExtractElement(y, n)});
+    far_rest = b.CreateInsertElement(far_rest, one, n);
   }
-  return all;
+  b.CreateBr(done);
+
+  b.SetInsertPoint(done);
+  llvm::PHINode* remainders = b.CreatePHI(type, 2);
+  remainders->addIncoming(near_rest, near_all);
+  remainders->addIncoming(far_rest, apart);
+  return remainders;
 }
 
 }  // namespace anabranch::cpu

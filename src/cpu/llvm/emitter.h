@@ -174,6 +174,7 @@ class Emitter {
   llvm::Value* quotient(ScalarType type, llvm::Value* x, llvm::Value* y);
   llvm::Value* wide_quotient(bool is_signed, llvm::Value* x, llvm::Value* y);
   llvm::Value* float_remainder(ScalarType type, llvm::Value* x, llvm::Value* y);
+  llvm::Value* double_remainders(llvm::Value* x, llvm::Value* y);
 
   // emit_mathematical.cpp
   llvm::Value* mathematical(ir::Primitive primitive, ScalarType type, llvm::Value* x, llvm::Value* y);
