@@ -7,8 +7,10 @@
 #include <cstdio>
 #include <cstring>
 #include <functional>
+#include <mutex>
 #include <span>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <anabranch/anabranch.h>
@@ -147,11 +149,88 @@ TEST_CASE("blocks are counted, used again, and given up for larger ones") {
   REQUIRE(blocks.take(400'000) == first);
   blocks.give(first);
   void* second = blocks.take(1'900'000);
-  REQUIRE(budget.used() == 1'900'064);
+  REQUIRE(budget.used() == 1'900'128);
   REQUIRE_THROWS_AS(blocks.take(200'000), scheduler::BudgetExceeded);
   blocks.give(second);
   blocks.trim();
   REQUIRE(budget.used() == 0);
+}
+
+TEST_CASE("blocks stay with their threads while there is memory") {
+  MemoryPool pool;
+  scheduler::Budget budget(2'000'000);
+  BlockPool blocks(budget, pool);
+  void* const first = blocks.take(500'000, BlockPool::From::own);
+  blocks.give(first);
+  std::thread([&] {
+    void* const second = blocks.take(500'000, BlockPool::From::own);
+    CHECK(second != first);
+    CHECK(budget.used() == 2 * 500'128);
+    blocks.give(second);
+    // What one core computes for all takes what is there, its own first.
+    void* const third = blocks.take(400'000);
+    CHECK(third == second);
+    void* const fourth = blocks.take(400'000);
+    CHECK(fourth == first);
+    CHECK(budget.used() == 2 * 500'128);
+    blocks.give(third);
+    blocks.give(fourth);
+  }).join();
+  // The thread that took it last has it now; for what else would be too much all idle ones are given up.
+  void* const again = blocks.take(500'000, BlockPool::From::own);
+  CHECK(again != first);
+  CHECK(budget.used() == 3 * 500'128);
+  void* const large = blocks.take(900'000, BlockPool::From::own);
+  CHECK(budget.used() == 500'128 + 900'128);
+  blocks.give(again);
+  blocks.give(large);
+}
+
+TEST_CASE("what threads leave behind that do not come back is used by others") {
+  MemoryPool pool;
+  scheduler::Budget budget;
+  BlockPool blocks(budget, pool);
+  for (int t = 0; t < 40; ++t)
+    std::thread([&] { blocks.give(blocks.take(500'000, BlockPool::From::own)); }).join();
+  CHECK(budget.used() < 10 * 500'128);
+}
+
+TEST_CASE("many threads take blocks and give back each other's") {
+  MemoryPool pool;
+  scheduler::Budget budget;
+  std::atomic<int> disturbed{0};
+  {
+    BlockPool blocks(budget, pool);
+    std::mutex mutex;
+    std::vector<std::pair<void*, unsigned char>> handed_on;  // to whichever thread comes next
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 70; ++t)
+      threads.emplace_back([&, t] {
+        for (int round = 0; round < 50; ++round) {
+          const std::size_t bytes = 1000 + static_cast<std::size_t>(t * 131 + round * 977) % 60'000;
+          const auto mark = static_cast<unsigned char>(t + round);
+          void* const mine = blocks.take(static_cast<std::int64_t>(bytes),
+                                         round % 3 == 0 ? BlockPool::From::all : BlockPool::From::own);
+          std::memset(mine, mark, bytes);
+          if (static_cast<unsigned char*>(mine)[bytes - 1] != mark) ++disturbed;
+          const std::lock_guard lock(mutex);
+          handed_on.emplace_back(mine, mark);
+          if (handed_on.size() < 5) continue;
+          const auto [others, has] = handed_on.front();
+          handed_on.erase(handed_on.begin());
+          if (*static_cast<unsigned char*>(others) != has) ++disturbed;
+          blocks.give(others);
+        }
+      });
+    for (auto& thread : threads) thread.join();
+    for (const auto& [block, mark] : handed_on) {
+      if (*static_cast<unsigned char*>(block) != mark) ++disturbed;
+      blocks.give(block);
+    }
+    blocks.trim();
+    CHECK(budget.used() == 0);
+  }
+  CHECK(disturbed == 0);
 }
 
 /// Runs of a program whose result is large, each thrown away: after the first few there are no new pages.

@@ -24,15 +24,16 @@ constexpr std::int64_t elements_in_line = 1 << 20;
 class CpuStage final : public StageBackend {
  public:
   CpuStage(CpuBackend& backend, RunContext& context, const StageWork& work)
-      : context_(context), infos_(work.infos) {
-    for (int s = 0; s < work.slots; ++s)
-      chunks_.push_back(std::make_unique<CpuChunk>(backend, context, work));
+      : backend_(backend), context_(context), work_(work) {
+    chunks_.resize(static_cast<std::size_t>(work.slots));
   }
 
   ComputedOn enqueue(int slot, const std::vector<SourceChunk>& chunks, StageOutput& results) override {
-    CpuChunk& chunk = *chunks_[static_cast<std::size_t>(slot)];
+    auto& known = chunks_[static_cast<std::size_t>(slot)];
+    if (!known) known = std::make_unique<CpuChunk>(backend_, context_, work_);
+    CpuChunk& chunk = *known;
     const Released released{chunk};
-    chunk.compute(chunks, infos_, results);
+    chunk.compute(chunks, work_.infos, results);
     results.commit(chunk.shape_of_results());
     return ComputedOn::host;
   }
@@ -52,9 +53,11 @@ class CpuStage final : public StageBackend {
     ~Released() { chunk.release(); }
   };
 
+  CpuBackend& backend_;
   RunContext& context_;
-  const std::vector<std::vector<ArrayInfo>>& infos_;
-  std::vector<std::unique_ptr<CpuChunk>> chunks_;  ///< per slot
+  const StageWork work_;
+  std::vector<std::unique_ptr<CpuChunk>>
+      chunks_;  ///< per slot, made when it is used: many threads have many slots
 };
 
 }  // namespace

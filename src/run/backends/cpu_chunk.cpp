@@ -137,7 +137,7 @@ void CpuChunk::allocate(int number) {
       const std::int64_t bytes = elements * static_cast<std::int64_t>(size_of(array.type.scalars[c]));
       void* block = taken_over(array, c, bytes);
       if (!block) {
-        block = context_.blocks.take(bytes);
+        block = context_.take_block(bytes);
         bytes_ += bytes;
       }
       bytes_of_[n] += bytes;

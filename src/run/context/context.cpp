@@ -47,6 +47,11 @@ void RunContext::resize(scheduler::Reservation& reservation, std::int64_t bytes)
   }
 }
 
+void* RunContext::take_block(std::int64_t bytes) const {
+  const bool own = budget.unlimited() && executor.concurrency() > 1 && executor.runs_in_line();
+  return blocks.take(bytes, own ? BlockPool::From::own : BlockPool::From::all);
+}
+
 std::shared_ptr<void> RunContext::take_counted(const std::string& what, std::int64_t bytes) const {
   auto held = std::make_shared<scheduler::Reservation>(reserve(what, bytes));
   auto taken = memory.share(memory.take(static_cast<std::size_t>(bytes) + 64));

@@ -112,6 +112,9 @@ struct RunContext {
   std::optional<scheduler::Reservation> try_reserve(std::string_view name, std::int64_t bytes) const;
   scheduler::Reservation reserve(std::string_view name, std::int64_t bytes) const;
   void resize(scheduler::Reservation& reservation, std::int64_t bytes) const;
+  /// A block for an intermediate array, to give back to `blocks`: this thread's own where each has a piece of its own and
+  /// nothing bounds the memory.
+  void* take_block(std::int64_t bytes) const;
   /// Memory for work that `what` names, counted as long as it is held. Throws ResourceError, BudgetExceeded.
   std::shared_ptr<void> take_counted(const std::string& what, std::int64_t bytes) const;
   /// For a body of a loop or a branch. Its stages have numbers of their own, and what they give is nobody's result.

@@ -78,7 +78,7 @@ class MemoryPool {
   };
 
  private:
-  static constexpr std::size_t most_pieces = 64;
+  static constexpr std::size_t most_pieces = 256;  // of many threads, each of which has several
   /// Removes the oldest idle pieces until at most `bytes` are left; they are freed when the lock is not held.
   using Dropped = std::array<Memory, most_pieces>;
   void drop_to(std::size_t bytes, Dropped& dropped) noexcept;

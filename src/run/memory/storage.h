@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -36,35 +38,63 @@ class GrowingBuffer {
 };
 
 /// Blocks for arrays that live for some steps of one chunk; what is freed is used again by later steps and
-/// chunks. Every block is reserved in the budget before it is allocated. Thread-safe: a back end may compute one
-/// chunk while it completes another.
+/// chunks. Every block is reserved in the budget before it is allocated. Thread-safe: many threads compute pieces, and
+/// one chunk may be completed while another is computed.
+///
+/// A block belongs to the thread that took it last, in whose core's cache it presumably is. Threads that compute pieces
+/// side by side take their own blocks only: neither do they wait for each other nor fetch what another core has written.
 class BlockPool {
  public:
-  BlockPool(scheduler::Budget& budget, MemoryPool& memory)
-      : reservation_(budget.reserve("intermediate arrays", 0)), memory_(memory) {}
+  enum class From : std::uint8_t {
+    own,  ///< idle blocks of this thread, else a new one, unless most of all blocks lie idle
+    all   ///< idle blocks of any thread, this one's first
+  };
+
+  BlockPool(scheduler::Budget& budget, MemoryPool& memory) : budget_(budget), memory_(memory) {}
   ~BlockPool();
   BlockPool(const BlockPool&) = delete;
   BlockPool& operator=(const BlockPool&) = delete;
 
-  /// At least `bytes` (64 more, so that clamped reads of empty arrays stay inside), 64-byte aligned.
-  void* take(std::int64_t bytes);
-  void give(void* block);
+  /// At least `bytes` (64 more, so that clamped reads of empty arrays stay inside), 64-byte aligned. Throws
+  /// BudgetExceeded if there is not so much even without any idle block.
+  void* take(std::int64_t bytes, From from = From::all);
+  /// To the thread that took it.
+  void give(void* block) noexcept;
   /// Forgets blocks that are not in use.
-  void trim();
+  void trim() { drop_below(INT64_MAX); }
 
  private:
+  struct Shelf;
+  /// What lies before the memory that is given out is this block's address.
   struct Block {
     Memory memory;
-    std::int64_t bytes = 0;
+    scheduler::Reservation reservation;
+    Shelf* shelf = nullptr;  ///< changes only while the block is idle
     bool used = false;
+
+    std::int64_t bytes() const { return reservation.bytes(); }
+    void* data() const;
   };
+  /// The blocks of a thread, or of several where there are many threads.
+  struct Shelf {
+    std::mutex mutex;
+    std::vector<std::unique_ptr<Block>> blocks;
+  };
+  static constexpr std::size_t most_shelves = 64;
+
+  Shelf& own_shelf();
+  std::unique_ptr<Block> take_idle(Shelf& shelf, std::int64_t bytes);
+  std::unique_ptr<Block> take_idle(std::int64_t bytes);
+  bool is_mostly_idle(std::int64_t beside);
+  std::unique_ptr<Block> make(std::int64_t bytes, From from);
   /// Forgets blocks that are not in use and smaller than this.
+  void drop_below(Shelf& shelf, std::int64_t bytes);
   void drop_below(std::int64_t bytes);
 
-  std::mutex mutex_;
-  scheduler::Reservation reservation_;
+  scheduler::Budget& budget_;
   MemoryPool& memory_;
-  std::vector<Block> blocks_;
+  std::array<std::atomic<Shelf*>, most_shelves>
+      shelves_{};  ///< by the number of the thread; made when it is needed
 };
 
 }  // namespace anabranch::runtime

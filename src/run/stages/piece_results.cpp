@@ -31,7 +31,7 @@ std::vector<void*> PieceResults::room(int result, std::int64_t elements) {
                                     "results", bytes, 0, 0);
   room.bytes = bytes;
   for (ScalarType s : type.scalars)
-    room.blocks.push_back(context_.blocks.take(elements * static_cast<std::int64_t>(size_of(s))));
+    room.blocks.push_back(context_.take_block(elements * static_cast<std::int64_t>(size_of(s))));
   // In its turn it is there twice for a moment, and is joined perhaps.
   if (context_.budget.available() < bytes + results_.bytes_to_commit(result, elements)) {
     give_back(room);

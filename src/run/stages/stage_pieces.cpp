@@ -38,12 +38,18 @@ StagePieces::StagePieces(RunContext& context, StageInput& input, StageResults& r
       computing_(computing),
       largest_work_(largest_work),
       held_(most_held(context.budget)) {
-  for (int s = 0; s < slots; ++s) slots_.push_back(std::make_unique<Slot>(*this));
+  slots_.resize(static_cast<std::size_t>(slots));  // each is made when a piece comes to it
+}
+
+StagePieces::Slot& StagePieces::new_slot(int number) {
+  auto& slot = slots_[static_cast<std::size_t>(number)];
+  if (!slot) slot = std::make_unique<Slot>(*this);
+  return *slot;
 }
 
 scheduler::PiecePhases StagePieces::phases() {
   scheduler::PiecePhases phases;
-  phases.take = [this](int s, const scheduler::Target& target) { return take(slot(s), target); };
+  phases.take = [this](int s, const scheduler::Target& target) { return take(new_slot(s), target); };
   phases.read = [this](int s) { return read(slot(s)); };
   phases.compute = [this](int s, bool alone) { return alone ? compute_alone(s) : compute(s); };
   phases.array_bytes = [this](int s) { return slot(s).array_bytes; };

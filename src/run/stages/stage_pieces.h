@@ -43,6 +43,7 @@ class StagePieces {
   bool fits(int number, const std::vector<SourceChunk>& chunks);
   void commit(int number);
   Slot& slot(int number) { return *slots_[static_cast<std::size_t>(number)]; }
+  Slot& new_slot(int number);
 
   RunContext& context_;
   StageInput& input_;
