@@ -22,6 +22,7 @@ constexpr double explore_time_share = 0.25;  // of the longest chunk, while the 
 constexpr double drift = 0.06;               // of the level, after which the shape is looked at again
 constexpr double drift_of_pieces = 0.25;     // the same: what threads take from each other comes and goes
 constexpr int surprises_of_pieces = 10;      // in a row, until a jump is believed: likewise
+constexpr int rounds_of_surprises = 3;       // the same, of all threads: one moment disturbs a piece of each
 constexpr double at_limit_by = 0.05;         // less of a change is none, where memory is the limit
 constexpr double seen_twice = 1.5;           // confidence
 constexpr double unbounded = 1e18;
@@ -43,7 +44,8 @@ AdaptiveController::AdaptiveController(const ControllerConfig& config,
       ring_(config.max_ring),
       memory_ceiling_(unbounded) {
   if (config_.cache_bytes > 0)
-    for (CostModel* model : {&line_, &chunk_}) model->believe_after(surprises_of_pieces);
+    for (CostModel* model : {&line_, &chunk_})
+      model->believe_after(std::max(surprises_of_pieces, rounds_of_surprises * config_.workers));
   if (const auto* earlier = dynamic_cast<const Experience*>(learned.get())) recall(earlier->controller);
 }
 

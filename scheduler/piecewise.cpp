@@ -35,12 +35,13 @@ ControllerConfig controller_config(const Executor& executor, const PipelineOptio
 }
 
 // What the locks guard takes less than a microsecond, and a thread that sleeps has lost fifty: so it looks again some
-// times before it does.
+// times before it does, ever more rarely, because each look takes the lock's cache line from whoever is to unlock it.
 void lock_soon(std::mutex& mutex) {
-  for (int looks = 0; looks < 200; ++looks) {
-    if (mutex.try_lock()) return;
-    __builtin_ia32_pause();
-  }
+  for (int pauses = 1; pauses <= 64; pauses *= 2)
+    for (int looks = 0; looks < 2; ++looks) {
+      if (mutex.try_lock()) return;
+      for (int p = 0; p < pauses; ++p) __builtin_ia32_pause();
+    }
   mutex.lock();
 }
 
@@ -89,6 +90,7 @@ class Run : public std::enable_shared_from_this<Run> {
       }
       over_ = true;
     }
+    count_halvings(std::exchange(halvings_, 0));
     trace_.end(meter_.now_ns(), meter_.compute_meter().busy_ns());
     if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
     return {.cancelled = !ended_ || dropped_, .summary = trace_.summary(), .learned = plan_.learned()};
@@ -129,10 +131,16 @@ class Run : public std::enable_shared_from_this<Run> {
 
   // --- threads
 
+  // Each thread that is there asks for two more, and each of these again: so all of many are there soon, and few come in
+  // vain where there are few pieces or few slots.
   void ask_for_workers() {
     if (executor_.runs_in_line()) return;  // the other threads have work of their own
-    while (workers_ < executor_.concurrency() - 1 && can_take(false)) {
+    const auto most_coming = [this] {
+      return std::min(2 * (workers_ - coming_ + 1), static_cast<int>(free_.size()));
+    };
+    while (workers_ < executor_.concurrency() - 1 && coming_ < most_coming() && can_take(false)) {
       ++workers_;
+      ++coming_;
       try {
         executor_.submit([self = shared_from_this()] { self->work(); });
       } catch (const std::exception&) {
@@ -146,8 +154,10 @@ class Run : public std::enable_shared_from_this<Run> {
   void work() {
     constexpr int64_t longest_ns = 20'000'000;
     Lock lock = locked();
+    coming_ = std::max(coming_ - 1, 0);
     const int64_t end_ns =
         over_ ? 0 : meter_.now_ns() + longest_ns;  // when the run is over its clock may be gone
+    if (!over_) ask_for_workers();
     bool did = true;
     while (!over_ && did && (can_commit() || meter_.now_ns() < end_ns)) did = step(lock, false);
     --workers_;
@@ -263,7 +273,7 @@ class Run : public std::enable_shared_from_this<Run> {
     if (!outcome.error) {
       ended_ = true;
     } else if (outcome.too_big && plan_.try_smaller(record.decision.target, *outcome.too_big)) {
-      trace_.add_halving();
+      ++halvings_;
     } else {
       fail(piece.index, outcome.error);
     }
@@ -280,8 +290,25 @@ class Run : public std::enable_shared_from_this<Run> {
            (record.size.work / 2 > target.work || record.size.bytes / 2 > target.bytes);
   }
 
-  // The driver has nothing to do, and he could not help with the loops of others.
-  bool is_last_work() const { return !driver_works_ && working_ < executor_.concurrency(); }
+  // Such a piece is for all threads, unless there are more: of many items of some times the size each thread computes
+  // one by itself, which spares them to meet in every loop.
+  bool is_for_all(const ChunkTimes& record) const {
+    constexpr int64_t most_alone = 16;
+    const Decision& decision = record.decision;
+    if (!is_large(record)) return false;
+    return record.size.bytes / 2 > decision.target.bytes ||
+           record.size.work / most_alone > decision.target.work || decision.reason == Reason::tail ||
+           decision.reason == Reason::rest || !can_take(false);
+  }
+
+  // Nobody else has any, the driver neither, and he could not help with the loops of others.
+  bool is_last_work() const { return !driver_works_ && working_ == 1 && !can_take(true); }
+
+  // Nobody is there to help: what threads do between two pieces takes them a moment. Those that are still to come may
+  // find nothing else to do.
+  bool all_have_work() const {
+    return workers_ - coming_ + (driver_waits_ ? 0 : 1) >= executor_.concurrency();
+  }
 
   void read_and_compute(Lock& lock, Piece& piece, bool driver) {
     if (is_dead(piece)) {
@@ -303,10 +330,10 @@ class Run : public std::enable_shared_from_this<Run> {
       record.size = size;
       if (is_dead(piece)) {
         is_done(piece);
-      } else if (!driver && (is_large(record) || is_last_work())) {
+      } else if (const bool for_all = is_for_all(record); !driver && (for_all || is_last_work())) {
         piece.state = Piece::State::for_driver;
       } else {
-        compute(lock, piece, false);
+        compute(lock, piece, {.in_line = !for_all && all_have_work()});
       }
     }
     record.utilisation = utilisation_since(begin);
@@ -331,23 +358,26 @@ class Run : public std::enable_shared_from_this<Run> {
     piece.state = Piece::State::working;
     begin_work();
     const WorkMark begin = mark();
-    compute(lock, piece, alone);
+    compute(lock, piece, {.alone = alone});
     if (alone) --waiting_for_alone_;  // until here nothing is taken
     piece.record.utilisation = utilisation_since(begin);
     end_work();
   }
 
-  void compute(Lock& lock, Piece& piece, bool alone) {
-    // Where every thread has a piece, nobody is there to help.
-    const bool in_line = working_ >= executor_.concurrency() && !is_large(piece.record);
+  struct How {
+    bool alone = false;    // nothing else is being worked at
+    bool in_line = false;  // by this thread
+  };
+
+  void compute(Lock& lock, Piece& piece, How how) {
     Computed computed = Computed::whole;
     const int64_t aside_before_ns = time_aside_ns();
     const Outcome outcome = timed(lock, piece.record.compute, &computing_, meter_.compute_meter(), [&] {
-      const LoopsInLine loops(in_line);
-      computed = phases_.compute(piece.record.slot, alone);
+      const LoopsInLine loops(how.in_line);
+      computed = phases_.compute(piece.record.slot, how.alone);
     });
     piece.record.aside_ns = time_aside_ns() - aside_before_ns;
-    if (outcome.too_big && !alone) {
+    if (outcome.too_big && !how.alone) {
       piece.state = Piece::State::for_alone;
       ++waiting_for_alone_;
       return;
@@ -356,7 +386,7 @@ class Run : public std::enable_shared_from_this<Run> {
     if (outcome.error) {
       fail(piece.index, outcome.error);
     } else if (computed == Computed::in_parts) {
-      trace_.add_halving();
+      ++halvings_;
       plan_.too_big(piece.record.size);
     }
   }
@@ -387,11 +417,26 @@ class Run : public std::enable_shared_from_this<Run> {
   void commit(Lock& lock, Piece& piece) {
     ChunkTimes& record = piece.record;
     Outcome outcome = timed(lock, record.write, nullptr, io_, [&] { phases_.commit(record.slot); });
-    if (!outcome.error) outcome = attempt([&] { report(piece); });
+    if (!outcome.error) outcome = attempt([&] { learn_from(piece); });
+    if (!outcome.error) {
+      // Whoever is told may take its time.
+      const int halvings = std::exchange(halvings_, 0);
+      lock.unlock();
+      outcome = attempt([&] {
+        count_halvings(halvings);
+        trace_.add(record);
+      });
+      lock = locked();
+    }
     if (outcome.error) fail(piece.index, outcome.error);
   }
 
-  void report(Piece& piece) {
+  // One thread at a time: who commits, and in the end the driver.
+  void count_halvings(int halvings) {
+    for (; halvings > 0; --halvings) trace_.add_halving();
+  }
+
+  void learn_from(Piece& piece) {
     ChunkTimes& record = piece.record;
     record.chunk = committed_++;
     plan_.observe(
@@ -400,7 +445,6 @@ class Run : public std::enable_shared_from_this<Run> {
          .ns = {.read = record.read_ns(), .compute = record.compute_ns(), .write = record.write.length()},
          .utilisation = record.utilisation,
          .array_bytes = phases_.array_bytes ? phases_.array_bytes(record.slot) : 0});
-    trace_.add(record);
   }
 
   // --- time
@@ -467,8 +511,8 @@ class Run : public std::enable_shared_from_this<Run> {
   const std::stop_token stop_;
   const ControllerConfig config_;
 
-  std::mutex take_mutex_;  // held while a piece is taken; before mutex_
-  std::mutex mutex_;
+  alignas(64) std::mutex take_mutex_;  // held while a piece is taken; before mutex_
+  alignas(64) std::mutex mutex_;
   std::condition_variable changed_;
   ReadPlan plan_;
   RunMeter meter_;
@@ -481,6 +525,7 @@ class Run : public std::enable_shared_from_this<Run> {
   // Of the pieces in flight, in the order of the stream. Never more than there are slots, so it does not allocate.
   std::vector<int> in_order_;
   int workers_ = 0;            // tasks that have been submitted, or may have been, and have not ended
+  int coming_ = 0;             // those of them that have not begun, and perhaps never will
   int working_ = 0;            // pieces that are being read or computed
   int waiting_for_alone_ = 0;  // or being computed so; while there are such, nothing is taken
   bool taking_ = false, committing_ = false;
@@ -490,6 +535,7 @@ class Run : public std::enable_shared_from_this<Run> {
   int64_t held_bytes_ = 0;
   int64_t next_index_ = 0;
   int64_t committed_ = 0;
+  int halvings_ = 0;  // not yet told
   bool ended_ = false;
   bool dropped_ = false;
   int64_t failed_at_ = never;

@@ -91,6 +91,7 @@ TEST_CASE("pieces: a large one behind one that has failed is not begun") {
     std::vector<int64_t> piece_of(64);
     int64_t taken = 0;
     std::latch reading_the_last(1), failed(1);
+    std::chrono::steady_clock::time_point failed_at;
     std::atomic<bool> large_begun = false;
     const auto wait_a_while = [&] {
       for (int i = 0; i < 150 && !large_begun; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(2));
@@ -120,10 +121,12 @@ TEST_CASE("pieces: a large one behind one that has failed is not begun") {
         std::this_thread::sleep_for(std::chrono::milliseconds(100));
       } else if (piece == 1) {
         reading_the_last.wait();
+        failed_at = std::chrono::steady_clock::now();
         failed.count_down();
         throw PieceFailure{"compute", piece};
-      } else if (piece == 2 && failed.try_wait()) {  // the calling thread may have taken it itself
-        large_begun = true;
+      } else if (piece == 2 && failed.try_wait()) {
+        // The calling thread may have taken it itself, before it could know.
+        large_begun = std::chrono::steady_clock::now() - failed_at > std::chrono::milliseconds(50);
       }
       return Computed::whole;
     };

@@ -460,6 +460,107 @@ TEST_CASE("pieces: where every thread has one, loops run in line") {
   }
 }
 
+TEST_CASE("pieces: of several items of some times the size each thread computes one") {
+  for (const auto& [name, executor] : all_executors()) {
+    if (executor->concurrency() < 2) continue;
+    INFO(name);
+    int64_t next = 0;
+    std::vector<int64_t> item_of(64);
+    std::atomic<int> begun = 0;
+    PiecePhases phases;
+    phases.take = [&](int slot, const Target&) -> std::optional<ChunkSize> {
+      if (next == 20) return std::nullopt;
+      item_of[static_cast<std::size_t>(slot)] = next++;
+      return ChunkSize{1, 100, 8};
+    };
+    phases.read = [](int) { return ChunkSize{1, 100, 8}; };
+    phases.compute = [&](int slot, bool) {
+      if (item_of[static_cast<std::size_t>(slot)] >= 2) return Computed::whole;
+      ++begun;
+      for (int i = 0; i < 5000 && begun < 2; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      return Computed::whole;
+    };
+    phases.commit = [](int) {};
+    run_piecewise(*executor, phases, {.policy = Policy::adaptive(), .max_ring = 64, .start_work = 10});
+    REQUIRE(next == 20);
+    REQUIRE(begun == 2);
+  }
+}
+
+TEST_CASE("pieces: of one piece, though others are expected, the loops are shared") {
+  for (const auto& [name, executor] : all_executors()) {
+    if (executor->concurrency() < 2) continue;
+    INFO(name);
+    NumbersInPieces numbers(1);
+    std::atomic<int> here = 0;
+    numbers.on_compute = [&](int64_t) {
+      executor->parallel_for(2, [&](int64_t) {
+        ++here;
+        for (int i = 0; i < 5000 && here < 2; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      });
+    };
+    numbers.run(*executor, {.policy = Policy::fixed(1)});
+    REQUIRE(numbers.committed_is_all());
+    REQUIRE(here == 2);
+  }
+}
+
+namespace {
+
+// Says that it has more threads than it has, and counts the tasks.
+class CountingExecutor : public Executor {
+ public:
+  CountingExecutor(int claimed, int threads) : Executor(claimed), pool_(make_plain_executor(threads)) {}
+  ~CountingExecutor() override { stop_waiting(); }
+  void submit(Task task) override {
+    ++submitted;
+    pool_->submit(std::move(task));
+  }
+  std::atomic<int> submitted = 0;
+
+ protected:
+  void team(int, FunctionRef<void()> member) override { member(); }
+
+ private:
+  std::unique_ptr<Executor> pool_;
+};
+
+}  // namespace
+
+TEST_CASE("pieces: of many threads no more are woken than find work") {
+  {
+    CountingExecutor executor(64, 4);
+    NumbersInPieces numbers(2);
+    numbers.run(executor, {.policy = Policy::fixed(1)});
+    REQUIRE(numbers.committed_is_all());
+    CHECK(executor.submitted <= 30);  // not 63
+  }
+  {
+    // A piece that waits for its turn has a slot: each that is committed makes room for one.
+    CountingExecutor executor(64, 4);
+    NumbersInPieces numbers(300, 4);
+    numbers.on_commit = [](int64_t) { std::this_thread::sleep_for(std::chrono::microseconds(300)); };
+    numbers.run(executor, {.policy = Policy::fixed(1)});
+    REQUIRE(numbers.committed_is_all());
+    CHECK(executor.submitted <= 3 * 300);
+  }
+  {
+    // Where there is work for all, all come.
+    CountingExecutor executor(9, 9);
+    NumbersInPieces numbers(5000);
+    std::atomic<int> computing = 0;
+    std::atomic<bool> all = false;
+    numbers.on_compute = [&](int64_t) {
+      if (++computing == 9) all = true;
+      for (int i = 0; i < 5000 && !all; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      --computing;
+    };
+    numbers.run(executor, {.policy = Policy::fixed(1)});
+    REQUIRE(numbers.committed_is_all());
+    CHECK(all);
+  }
+}
+
 TEST_CASE("loops run in line as long as they are told to") {
   for (const auto& [name, executor] : all_executors()) {
     if (executor->concurrency() < 2) continue;
