@@ -6,7 +6,7 @@
 // every synchronisation.
 //
 // Results never depend on which executor runs, on the number of threads or on which thread gets which piece:
-// pieces are cut by the data alone, before they come here.
+// pieces are cut before they come here, and only where no border changes a bit.
 #pragma once
 
 #include <cstdint>

@@ -21,6 +21,7 @@ struct Bindings {
   const StopWord* stop = nullptr;                   ///< of the run; null: it cannot be stopped
   CacheStatistics* compiled = nullptr;  ///< what is compiled because rows are long is added, where not null
   bool no_caches = false;               ///< for tests: all that can be fetched ahead is
+  int threads = 1;                      ///< that the work is cut for; where there are many, into more tasks
 };
 
 /// Runs piece(0) ... piece(pieces - 1), in any order and on any threads, and returns when all are done.
@@ -36,8 +37,8 @@ std::shared_ptr<void> from_heap(std::int64_t bytes);
 /// Number of output positions, all items together.
 std::int64_t domain_size(const kernel::Kernel& kernel, const Bindings& bindings);
 
-/// Runs a kernel over its whole domain. The work is cut into pieces by the data alone, and long rows only at
-/// the block borders of the canonical order, so that neither threads nor pieces change a bit of the result.
+/// Runs a kernel over its whole domain. The work is cut into pieces by the data and the number of threads, long rows
+/// only at the block borders of the canonical order, so that neither threads nor pieces change a bit of the result.
 /// `piece_elements` overrides the size of a piece, where no other thread takes any (and in tests). A long row needs 8 bytes for each block and
 /// component, and one that is scanned at most 64 such cells more: `take_memory` is asked for them once, before
 /// anything is computed.

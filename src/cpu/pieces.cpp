@@ -29,6 +29,19 @@ constexpr std::int64_t row_cost = 4;
 /// Rows that a recurrence computes side by side, at most.
 constexpr std::int64_t rows_of_vector = 16;
 
+/// Into so many parts work is cut where there is enough of it: some for each thread, so that they end together.
+constexpr std::int64_t parts_for_few = 16;
+std::int64_t parts_for(int threads) {
+  return std::max<std::int64_t>(parts_for_few, std::int64_t{4} * threads);
+}
+
+/// In elements.
+struct Sizes {
+  std::int64_t piece = 0;  ///< of a task
+  std::int64_t share = 0;  ///< of a long row, that a task takes
+  std::int64_t alone = 0;  ///< of the longest row that is not long
+};
+
 class Cutter {
  public:
   Cutter(const kernel::Kernel& kernel, const CutFacts& facts, const Bindings& bindings)
@@ -75,6 +88,25 @@ class Cutter {
     return INT64_MAX;  // not known without looking at every item
   }
 
+  /// Enough to be worth a task (some 20 microseconds), little enough to balance. Where there is little work in all, tasks
+  /// are shorter (some 3), so that every thread gets some.
+  Sizes sizes() const {
+    constexpr std::int64_t largest = 65536, smallest = 1024, operations = 1 << 19;
+    constexpr std::int64_t vectors = 64;  // whole ones, of any type
+    const std::int64_t enough = operations / std::max(kernel_.operations, 1), all = work();
+    const std::int64_t longest = std::clamp(enough, smallest, largest);
+    const std::int64_t shortest = std::clamp(enough / 8 / vectors * vectors, vectors, largest / 8);
+    const std::int64_t piece = std::clamp(all / parts_, shortest, longest);
+    if (!std::holds_alternative<kernel::Scan>(kernel_.form)) return {piece, piece, piece};
+    // Threads that scan a row together wait for each other, for a time that does not depend on what is computed. So more
+    // of them than a few get smaller shares only as long as these take some 10 microseconds; and a row that would be one
+    // share stays one task.
+    const std::int64_t of_few = std::clamp(all / parts_for_few, shortest, longest);
+    const std::int64_t least = std::max(piece, std::min(all / parts_for_few, longest / 2));
+    const std::int64_t share = std::clamp(all / parts_, least, largest);
+    return {piece, share, std::max(piece, std::min(share, of_few))};
+  }
+
   Cut positions(std::int64_t piece) const {
     Cut out;
     const std::int64_t n = domain();
@@ -102,26 +134,30 @@ class Cutter {
   std::int64_t whole_tiles(std::int64_t piece) const {
     const std::int64_t length = std::max<std::int64_t>(value(kernel_.domain.extents.back(), 0), 1);
     constexpr std::int64_t parts = 128;
-    const std::int64_t most = std::max(domain() / parts, piece);
-    return length > most / kernel::tile_rows ? most : std::max(piece, length * kernel::tile_rows);
+    const std::int64_t most = std::max(domain() / std::max(parts, parts_), piece);
+    if (few_) return length > most / kernel::tile_rows ? most : std::max(piece, length * kernel::tile_rows);
+    // Many workers get lower tiles where there are too few, of whole lines of the caches.
+    constexpr std::int64_t line = 8;
+    const std::int64_t rows = std::max(piece / length, std::min(kernel::tile_rows, most / length));
+    if (rows < line && domain() / length / line < parts_ / 2) return most;
+    return std::max<std::int64_t>(rows / line, 1) * line * length;
   }
 
-  /// `share`: elements of a long row that a task takes.
-  Cut rows(const kernel::Row& row, std::int64_t piece, std::int64_t share) const {
+  Cut rows(const kernel::Row& row, const Sizes& sizes) const {
     const std::int64_t rows = domain();
     Cut out;
-    out.blocks_of_a_task = std::max<std::int64_t>(1, share / order::block);
+    out.blocks_of_a_task = std::max<std::int64_t>(1, sizes.share / order::block);
     if (rows == 0) return out;
     // There may be more of them than can be counted in any time.
     if (same_length(row) && value(row.length, 0) <= 0 && kernel::leaves_out_empty_rows(kernel_)) return out;
     if (same_length(row) && are_long_columns(rows, value(row.length, 0))) {
-      add_long_columns(out, 0, rows, value(row.length, 0), share);
+      add_long_columns(out, 0, rows, value(row.length, 0), sizes.share);
     } else if (same_length(row)) {
-      add_rows(out, 0, rows, value(row.length, 0), piece);
+      add_rows(out, 0, rows, value(row.length, 0), sizes);
     } else if (row.work_offsets >= 0 && kernel_.domain.extents.empty()) {
-      by_offsets(out, row, rows, piece);
+      by_offsets(out, row, rows, sizes);
     } else {
-      by_items(out, row, rows, piece);
+      by_items(out, row, rows, sizes);
     }
     return out;
   }
@@ -232,14 +268,14 @@ class Cutter {
   /// Are there, of rows that lie across, fewer than keep all workers busy, and is each long enough to be parted?
   bool are_long_columns(std::int64_t rows, std::int64_t length) const {
     if (!facts_.reduces_across || facts_.reduces_tiles || length <= 2 * order::block) return false;
-    constexpr std::int64_t enough = 32;
+    const std::int64_t enough = std::max<std::int64_t>(32, parts_);
     const std::int64_t columns = value(kernel_.domain.extents.back(), 0);
     return rows / std::min<std::int64_t>(std::max<std::int64_t>(columns, 1), kernel::tile_rows) < enough;
   }
 
   /// Is a row of this length the work of several pieces? Of a recurrence it is one.
-  static bool is_long(std::int64_t length, std::int64_t piece) {
-    return length > std::max(piece, order::block);
+  static bool is_long(std::int64_t length, const Sizes& sizes) {
+    return length > std::max(sizes.alone, order::block);
   }
 
   /// The least number of an item's rows that are worth a piece, where they are computed side by side.
@@ -248,44 +284,50 @@ class Cutter {
     const std::int64_t columns =
         kernel_.domain.extents.empty() ? 1 : value(kernel_.domain.extents.back(), item);
     if (facts_.reduces_tiles) {
-      // Some rows of results, of which there are enough for all workers.
+      // Some rows of results, of which there are enough for all workers. Each piece reads all that rows share: of a
+      // product of matrices the right one.
+      constexpr std::int64_t least = 4, most = 16;  // multiples of a tile's rows in registers
       const std::int64_t rows_of_results = domain() / std::max<std::int64_t>(columns, 1);
-      return std::max<std::int64_t>(columns, 1) * std::clamp<std::int64_t>(rows_of_results / 32, 4, 16);
+      const std::int64_t parts = std::max<std::int64_t>(32, parts_ / 2);
+      const std::int64_t rows = std::clamp(rows_of_results / parts, least, most);
+      return std::max<std::int64_t>(columns, 1) * (few_ ? rows : rows / least * least);
     }
     if (facts_.reduces_across) return kernel::tile_rows;
     if (!facts_.scans_across) return 1;
     // Few rows are the work of several threads each. Of many a piece has enough for pages and prefetches, and every thread
     // a piece.
-    constexpr std::int64_t few = 4, parts = 8, least = 128, most = 1024, whole = 64;
-    return columns < few ? 1 : (std::clamp(columns / parts, least, most) + whole - 1) / whole * whole;
+    constexpr std::int64_t few = 4, least = 128, most = 1024, whole = 64;
+    const std::int64_t wanted = std::min(columns / (parts_for_few / 2), domain() / (parts_ / 2));
+    return columns < few ? 1 : (std::clamp(wanted, least, most) + whole - 1) / whole * whole;
   }
 
   /// Rows [begin, end), all of one length.
   void add_rows(Cut& out, std::int64_t begin, std::int64_t end, std::int64_t length,
-                std::int64_t piece) const {
+                const Sizes& sizes) const {
     const std::int64_t together = rows_together(item_of(begin));
-    if (is_long(length, piece) && together == 1) {
+    if (is_long(length, sizes) && together == 1) {
       for (std::int64_t row = begin; row < end; ++row) add_long_row(out, row, length);
       return;
     }
-    std::int64_t step = std::max<std::int64_t>(1, piece / (std::max<std::int64_t>(length, 0) + row_cost));
+    std::int64_t step =
+        std::max<std::int64_t>(1, sizes.piece / (std::max<std::int64_t>(length, 0) + row_cost));
     step = (step + together - 1) / together * together;
     for (; begin < end; begin += step) out.add({begin, std::min(end, begin + step), item_of(begin)});
   }
 
-  /// One row per item, lengths from the offsets: pieces end where the work passes multiples of `piece`.
-  void by_offsets(Cut& out, const kernel::Row& of, std::int64_t rows, std::int64_t piece) const {
+  /// One row per item, lengths from the offsets: pieces end where the work passes multiples of a piece's.
+  void by_offsets(Cut& out, const kernel::Row& of, std::int64_t rows, const Sizes& sizes) const {
     const auto work = [&](std::int64_t i) { return work_offset(of, i) + row_cost * i; };
     // Pieces are about as long as the one before: a search over all rows would miss the cache at every step.
-    std::int64_t rows_before = piece * rows / std::max<std::int64_t>(work(rows) - work(0), 1);
+    std::int64_t rows_before = sizes.piece * rows / std::max<std::int64_t>(work(rows) - work(0), 1);
     for (std::int64_t row = 0; row < rows;) {
       const std::int64_t length = work_offset(of, row + 1) - work_offset(of, row);
-      if (is_long(length, piece) && !recurs_) {
+      if (is_long(length, sizes) && !recurs_) {
         add_long_row(out, row++, length);
         continue;
       }
       // A long row inside a piece is one that passes the limit alone: the search stops before it.
-      const std::int64_t limit = work(row) + std::max(piece, length + row_cost);
+      const std::int64_t limit = work(row) + std::max(sizes.piece, length + row_cost);
       const std::int64_t end =
           row +
           last_at_most(rows + 1 - row, [&](std::int64_t at) { return work(row + at); }, limit, rows_before);
@@ -296,7 +338,7 @@ class Cutter {
   }
 
   /// Row lengths that differ between items but not inside one.
-  void by_items(Cut& out, const kernel::Row& of, std::int64_t rows, std::int64_t piece) const {
+  void by_items(Cut& out, const kernel::Row& of, std::int64_t rows, const Sizes& sizes) const {
     std::int64_t open = 0;  // first row that is in no piece yet
     std::int64_t work = 0;  // of the rows since
     const auto close = [&](std::int64_t row) {
@@ -309,13 +351,13 @@ class Cutter {
       const std::int64_t length = std::max<std::int64_t>(value(of.length, item), 0);
       // Only of rows that are not long: their elements may not be stored, and then have no bound.
       const auto cost = [&] { return (end - begin) * (length + row_cost); };
-      if (is_long(length, piece) || cost() > piece) {
+      if (is_long(length, sizes) || cost() > sizes.piece) {
         close(begin);
-        add_rows(out, begin, end, length, piece);
+        add_rows(out, begin, end, length, sizes);
         open = end;
         continue;
       }
-      if (work + cost() > piece) close(begin);
+      if (work + cost() > sizes.piece) close(begin);
       work += cost();
     }
     close(rows);
@@ -324,6 +366,8 @@ class Cutter {
   const kernel::Kernel& kernel_;
   const CutFacts facts_;
   const Bindings& bound_;
+  const std::int64_t parts_ = parts_for(bound_.threads);
+  const bool few_ = parts_ == parts_for_few;  ///< threads
   std::int64_t size_ = 1;
   bool recurs_ = std::holds_alternative<kernel::Recurrence>(kernel_.form);
 };
@@ -367,23 +411,15 @@ CutFacts cut_facts_of(const kernel::Kernel& kernel) {
 Cut cut(const kernel::Kernel& kernel, const CutFacts& facts, const Bindings& bindings,
         std::int64_t piece_elements) {
   const Cutter cutter(kernel, facts, bindings);
-  std::int64_t piece = piece_elements, share = piece_elements;
-  if (piece <= 0) {
-    // Enough to be worth a task (some 20 microseconds), little enough to balance. Where there is little work
-    // in all, tasks are shorter (some 3), so that every thread gets some.
-    constexpr std::int64_t largest = 65536, smallest = 1024, operations = 1 << 19, parts = 16;
-    constexpr std::int64_t vectors = 64;  // whole ones, of any type
-    const std::int64_t enough = operations / std::max(kernel.operations, 1), work = cutter.work();
-    piece = std::clamp(enough, smallest, largest);
-    piece = std::clamp(work / parts, std::clamp(enough / 8 / vectors * vectors, vectors, largest / 8), piece);
-    // Threads that scan a row together wait for each other, for a time that does not depend on what is computed.
-    share =
-        std::holds_alternative<kernel::Scan>(kernel.form) ? std::clamp(work / parts, piece, largest) : piece;
-  }
   const kernel::Row* row = kernel::row_of(kernel);
-  if (row) return cutter.rows(*row, piece, share);
-  if (piece_elements <= 0) piece = facts.reads_across ? cutter.whole_tiles(piece) : cutter.whole_rows(piece);
-  return cutter.positions(piece);
+  if (piece_elements > 0) {
+    const Sizes given{piece_elements, piece_elements, piece_elements};
+    return row ? cutter.rows(*row, given) : cutter.positions(piece_elements);
+  }
+  const Sizes sizes = cutter.sizes();
+  if (row) return cutter.rows(*row, sizes);
+  return cutter.positions(facts.reads_across ? cutter.whole_tiles(sizes.piece)
+                                             : cutter.whole_rows(sizes.piece));
 }
 
 }  // namespace anabranch::cpu

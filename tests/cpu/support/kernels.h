@@ -194,6 +194,8 @@ class KernelBuilder {
 
   /// Whether `run` launches the code that fetches gathers ahead, too, which is compiled for it.
   bool fetches_ahead = true;
+  /// That launches are cut for.
+  int threads = 1;
 
   /// Enters every read that is not known to be in bounds and every integer division into the checks.
   void find_checks();
@@ -209,7 +211,8 @@ class KernelBuilder {
             .scalars = scalars_,
             .items = items_,
             .from_memory = from_memory,
-            .no_caches = from_memory && fetches_ahead};
+            .no_caches = from_memory && fetches_ahead,
+            .threads = threads};
   }
   const std::vector<void*>& buffers() const { return buffers_; }
   const std::vector<std::int64_t>& scalars() const { return scalars_; }
