@@ -215,7 +215,7 @@ void launch(const kernel::Kernel& kernel, const CompiledKernel& compiled, const 
       in_pieces.note(task, call.row(row.rows > 1 ? 2 : 1, p.begin, p.end, of_long_row(row)));
     } else {
       Scratch scratch;
-      scratch.first_item = p.item;
+      scratch.first_item = p.item < 0 ? holder_of(kernel, bindings, p.begin).item : p.item;
       in_pieces.note(task, call.positions(p.begin, p.end, scratch));
     }
   };

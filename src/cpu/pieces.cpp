@@ -112,7 +112,7 @@ class Cutter {
     const std::int64_t n = domain();
     for (std::int64_t begin = 0; begin < n; begin += piece) {
       const std::int64_t end = n - begin <= piece ? n : begin + piece;
-      out.add({begin, end, item_of(begin)});
+      out.add({begin, end, item_if_near(begin)});
     }
     return out;
   }
@@ -153,7 +153,7 @@ class Cutter {
     if (same_length(row) && are_long_columns(rows, value(row.length, 0))) {
       add_long_columns(out, 0, rows, value(row.length, 0), sizes.share);
     } else if (same_length(row)) {
-      add_rows(out, 0, rows, value(row.length, 0), sizes);
+      add_rows(out, item_of(0), 0, rows, value(row.length, 0), sizes);
     } else if (row.work_offsets >= 0 && kernel_.domain.extents.empty()) {
       by_offsets(out, row, rows, sizes);
     } else {
@@ -189,6 +189,11 @@ class Cutter {
     if (!kernel_.domain.over_items) return 0;
     if (kernel_.domain.form != kernel::Form::segmented) return size_ == 0 ? 0 : position / size_;
     return last_at_most(bound_.items, [&](std::int64_t i) { return start(i); }, position);
+  }
+  /// For a piece: to search all items for each one of them, one after the other, would keep the threads waiting.
+  std::int64_t item_if_near(std::int64_t position) const {
+    const bool far = kernel_.domain.over_items && kernel_.domain.form == kernel::Form::segmented;
+    return far ? -1 : item_of(position);
   }
 
   /// Largest i in [0, n) with f(i) <= x; f is not decreasing and f(0) <= x.
@@ -301,10 +306,10 @@ class Cutter {
     return columns < few ? 1 : (std::clamp(wanted, least, most) + whole - 1) / whole * whole;
   }
 
-  /// Rows [begin, end), all of one length.
-  void add_rows(Cut& out, std::int64_t begin, std::int64_t end, std::int64_t length,
+  /// Rows [begin, end), all of one length, the first of which is in `item`.
+  void add_rows(Cut& out, std::int64_t item, std::int64_t begin, std::int64_t end, std::int64_t length,
                 const Sizes& sizes) const {
-    const std::int64_t together = rows_together(item_of(begin));
+    const std::int64_t together = rows_together(item);
     if (is_long(length, sizes) && together == 1) {
       for (std::int64_t row = begin; row < end; ++row) add_long_row(out, row, length);
       return;
@@ -312,7 +317,7 @@ class Cutter {
     std::int64_t step =
         std::max<std::int64_t>(1, sizes.piece / (std::max<std::int64_t>(length, 0) + row_cost));
     step = (step + together - 1) / together * together;
-    for (; begin < end; begin += step) out.add({begin, std::min(end, begin + step), item_of(begin)});
+    for (; begin < end; begin += step) out.add({begin, std::min(end, begin + step), item_if_near(begin)});
   }
 
   /// One row per item, lengths from the offsets: pieces end where the work passes multiples of a piece's.
@@ -342,7 +347,7 @@ class Cutter {
     std::int64_t open = 0;  // first row that is in no piece yet
     std::int64_t work = 0;  // of the rows since
     const auto close = [&](std::int64_t row) {
-      if (row > open) out.add({open, row, item_of(open)});
+      if (row > open) out.add({open, row, item_if_near(open)});
       open = row;
       work = 0;
     };
@@ -353,7 +358,7 @@ class Cutter {
       const auto cost = [&] { return (end - begin) * (length + row_cost); };
       if (is_long(length, sizes) || cost() > sizes.piece) {
         close(begin);
-        add_rows(out, begin, end, length, sizes);
+        add_rows(out, item, begin, end, length, sizes);
         open = end;
         continue;
       }

@@ -11,8 +11,8 @@ namespace anabranch::cpu {
 struct Piece {
   std::int64_t begin = 0;  ///< output positions; of a long row: blocks
   std::int64_t end = 0;
-  std::int64_t item = 0;        ///< that holds position `begin`, or the long row
-  int long_row = -1;            ///< index into Cut::long_rows: this piece is blocks of that row
+  std::int64_t item = 0;  ///< that holds position `begin`, or the long row; -1: its task looks (holder_of)
+  int long_row = -1;      ///< index into Cut::long_rows: this piece is blocks of that row
   std::int64_t first_task = 0;  ///< set by Cut::add
 };
 

@@ -53,7 +53,7 @@ std::vector<std::byte> scanned_apart(KernelBuilder& k, const cpu::CompileOptions
   const std::size_t components = k.kernel().body.size();
   for (const cpu::Piece& p : cut.pieces) {
     if (p.long_row < 0) {
-      call(0, p.begin, p.end, {p.item});
+      call(0, p.begin, p.end, {cpu::holder_of(k.kernel(), bindings, p.begin).item});
       continue;
     }
     const cpu::LongRow& row = cut.long_rows[static_cast<std::size_t>(p.long_row)];
