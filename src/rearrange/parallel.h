@@ -1,6 +1,8 @@
 #pragma once
 
 #include <algorithm>
+#include <exception>
+#include <iterator>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -10,15 +12,47 @@
 /// How the routines share their work among threads.
 namespace anabranch::rearrange {
 
-/// Elements from which on a part is the work of all threads.
+/// Elements from which on a part may be the work of all threads.
 inline constexpr std::int64_t large_part = std::int64_t{1} << 17;
 
-/// small(from, to) for each run of small parts, or large(i), for all parts i of so many elements.
+/// Whether a large part of n elements is the work of all threads, as it always is with one or two. Else one thread has
+/// it, beside others: where all of them would have too little each to be worth meeting for, and it is so small a share
+/// of the `total` that at the end nobody waits long for it.
+inline bool is_for_all(std::int64_t n, std::int64_t total, int threads) {
+  return n >= threads * (large_part / 2) || n > total / (2 * threads);
+}
+
+/// There is no memory for a part beside the others.
+struct NoMemoryBeside {};
+
+/// For a thread that computes a part beside others.
+inline Resources of_one_thread(const Resources& all) {
+  Resources own = all;
+  own.threads = 1;
+  own.parallel_for = [&all](std::int64_t n, const std::function<void(std::int64_t)>& f) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      all.check_stop();
+      f(i);
+    }
+  };
+  own.take_memory = [&all](std::int64_t bytes) {
+    try {
+      return all.take_memory(bytes);
+    } catch (const std::exception&) {
+      throw NoMemoryBeside();
+    }
+  };
+  return own;
+}
+
+/// small(from, to) for each run of small parts, large(i, resources) for each other part i of so many elements: with all
+/// threads, one after the other, or with one thread each, beside each other.
 template <class Length, class Small, class Large>
 void each_run(std::int64_t parts, const Resources& resources, Length&& length, Small&& small, Large&& large) {
   constexpr std::int64_t task_elements = 1 << 15;
   std::vector<std::pair<std::int64_t, std::int64_t>> tasks;
-  std::int64_t begin = 0, elements = 0;
+  std::vector<std::int64_t> large_ones;
+  std::int64_t begin = 0, elements = 0, total = 0;
   const auto close = [&](std::int64_t end) {
     if (begin < end) tasks.emplace_back(begin, end);
     begin = end;
@@ -26,31 +60,55 @@ void each_run(std::int64_t parts, const Resources& resources, Length&& length, S
   };
   for (std::int64_t i = 0; i < parts; ++i) {
     const std::int64_t n = length(i);
+    total += n;
     if (n >= large_part) {
       close(i);
       begin = i + 1;
-      large(i);
+      large_ones.push_back(i);
       continue;
     }
     elements += n + 16;
     if (elements >= task_elements) close(i + 1);
   }
   close(parts);
-  const auto run = [&](std::int64_t t) {
-    const auto [from, to] = tasks[static_cast<std::size_t>(t)];
-    small(from, to);
+
+  std::vector<std::int64_t> dealt, without_memory;
+  for (const std::int64_t i : large_ones)
+    if (is_for_all(length(i), total, resources.threads))
+      large(i, resources);
+    else
+      dealt.push_back(i);
+  const Resources own = of_one_thread(resources);
+  std::mutex mutex;
+  const auto run = [&](std::int64_t n) {
+    const std::int64_t t = n - std::ssize(dealt);
+    if (t >= 0) {
+      const auto [from, to] = tasks[static_cast<std::size_t>(t)];
+      small(from, to);
+      return;
+    }
+    const std::int64_t i = dealt[static_cast<std::size_t>(n)];
+    try {
+      large(i, own);
+    } catch (const NoMemoryBeside&) {
+      const std::lock_guard lock(mutex);
+      without_memory.push_back(i);
+    }
   };
-  if (!tasks.empty()) resources.parallel_for(static_cast<std::int64_t>(tasks.size()), run);
+  if (const std::int64_t all = std::ssize(dealt) + std::ssize(tasks); all > 0)
+    resources.parallel_for(all, run);
+  // Now these have all of it.
+  std::sort(without_memory.begin(), without_memory.end());
+  for (const std::int64_t i : without_memory) large(i, resources);
 }
 
-/// small(i) or large(i) for each part i of so many elements.
-template <class Length, class Small, class Large>
-void each_part(std::int64_t parts, const Resources& resources, Length&& length, Small&& small,
-               Large&& large) {
+/// f(i, resources) for each part i of so many elements.
+template <class Length, class F>
+void each_part(std::int64_t parts, const Resources& resources, Length&& length, F&& f) {
   const auto run = [&](std::int64_t from, std::int64_t to) {
-    for (std::int64_t i = from; i < to; ++i) small(i);
+    for (std::int64_t i = from; i < to; ++i) f(i, resources);
   };
-  each_run(parts, resources, length, run, large);
+  each_run(parts, resources, length, run, f);
 }
 
 /// Elements [begin, end) of a large part, one block for each thread or some more.

@@ -82,18 +82,18 @@ MayFail select(const Components& array, const std::uint8_t* mask, const Parts& p
     }
     copy(parts.begin(from), parts.begin(next), to.begin(from), to.begin(next) - to.begin(from));
   };
-  const auto large = [&](std::int64_t part) {
+  const auto large = [&](std::int64_t part, const Resources& own) {
     const std::int64_t begin = parts.begin(part), n = parts.length(part);
     // More than there are threads, where each would take longer than a request to stop may wait.
-    const std::int64_t blocks = std::max(blocks_for(n, resources), n >> 22);
+    const std::int64_t blocks = std::max(blocks_for(n, own), n >> 22);
     std::vector<std::int64_t> first(static_cast<std::size_t>(blocks) + 1);
-    each_block(n, blocks, resources, [&](const Block& block) {
+    each_block(n, blocks, own, [&](const Block& block) {
       first[static_cast<std::size_t>(block.number) + 1] =
           count_selected(mask, begin + block.begin, begin + block.end);
     });
     std::partial_sum(first.begin(), first.end(), first.begin());
     if (!fits(part, first.back())) return;
-    each_block(n, blocks, resources, [&](const Block& block) {
+    each_block(n, blocks, own, [&](const Block& block) {
       const auto b = static_cast<std::size_t>(block.number);
       copy(begin + block.begin, begin + block.end, to.begin(part) + first[b], first[b + 1] - first[b]);
     });
@@ -140,19 +140,20 @@ std::int64_t check_places(const PlacesOf<T>& places, std::int64_t n, const Resou
   return *std::min_element(wrong.begin(), wrong.end());
 }
 
-/// f(part, its places), of type T, which gives the first element whose place is out of range, or as many as there are.
+/// f(part, its places, resources), the places of type T, which gives the first element whose place is out of range, or
+/// as many as there are.
 template <class T, class F>
 void each_with_places(const Places& places, const Resources& resources, FirstFailure& failure, F&& f) {
-  const auto one = [&](std::int64_t part) {
+  const auto one = [&](std::int64_t part, const Resources& own) {
     const std::int64_t n = places.elements.length(part);
     const PlacesOf<T> of{static_cast<const T*>(places.data) + places.elements.begin(part),
                          places.to.length(part), places.drops};
-    const std::int64_t first = f(part, of);
+    const std::int64_t first = f(part, of, own);
     if (first < n) failure.note(part, ir::out_of_range(of[first], of.extent));
   };
   each_part(
       places.elements.count, resources,
-      [&](std::int64_t i) { return std::max(places.elements.length(i), places.to.length(i)); }, one, one);
+      [&](std::int64_t i) { return std::max(places.elements.length(i), places.to.length(i)); }, one);
 }
 /// The same, of whatever type they are.
 template <class F>
@@ -329,19 +330,19 @@ void order_few(const PlacesOf<T>& places, std::int64_t n, std::int64_t* order) {
 }  // namespace
 
 MayFail group(const Places& places, std::int64_t* counts, std::int64_t* order, const Resources& resources) {
-  return with_places(places, resources, [&](std::int64_t part, const auto& of) {
+  return with_places(places, resources, [&](std::int64_t part, const auto& of, const Resources& own) {
     const std::int64_t n = places.elements.length(part);
-    const std::int64_t first = counts ? count_places(of, n, counts + places.to.begin(part), resources)
-                                      : check_places(of, n, resources);
+    const std::int64_t first =
+        counts ? count_places(of, n, counts + places.to.begin(part), own) : check_places(of, n, own);
     if (first < n || !order) return first;
     std::int64_t* to = order + places.elements.begin(part);
     constexpr std::int64_t few = 1 << 14, narrow = INT32_MAX;
     if (n < large_part && of.extent < few)
       order_few(of, n, to);
     else if (of.extent < narrow && n < narrow)
-      order_by_place<std::uint32_t, std::uint32_t>(of, n, to, resources);
+      order_by_place<std::uint32_t, std::uint32_t>(of, n, to, own);
     else
-      order_by_place<std::uint64_t, std::uint64_t>(of, n, to, resources);
+      order_by_place<std::uint64_t, std::uint64_t>(of, n, to, own);
     return n;
   });
 }
@@ -389,22 +390,21 @@ void last_of_blocks(const PlacesOf<T>& places, std::int64_t n, std::int64_t* las
 }  // namespace
 
 MayFail last_at(const Places& places, std::int64_t* last, const Resources& resources) {
-  return with_places(places, resources, [&](std::int64_t part, const auto& of) {
+  return with_places(places, resources, [&](std::int64_t part, const auto& of, const Resources& own) {
     const std::int64_t n = places.elements.length(part);
-    if (const std::int64_t first = check_places(of, n, resources); first < n) return first;
+    if (const std::int64_t first = check_places(of, n, own); first < n) return first;
     std::int64_t* to = last + places.to.begin(part);
     constexpr int few_threads =
         8;  // that may all look at all elements, where there are places for each of them
-    const bool by_places =
-        resources.threads <= few_threads && blocks_for(of.extent, resources) == resources.threads;
-    if (n < large_part || resources.threads == 1) {
+    const bool by_places = own.threads <= few_threads && blocks_for(of.extent, own) == own.threads;
+    if (n < large_part || own.threads == 1) {
       std::fill_n(to, of.extent, -1);
       for (std::int64_t i = 0; i < n; ++i)
         if (of[i] >= 0) to[of[i]] = i;
     } else if (by_places) {
-      last_by_blocks(of, n, to, resources);
+      last_by_blocks(of, n, to, own);
     } else {
-      last_of_blocks(of, n, to, resources);
+      last_of_blocks(of, n, to, own);
     }
     return n;
   });
@@ -447,18 +447,20 @@ std::int64_t with_operator(ir::Primitive join, ScalarType type, F&& f) {
 MayFail accumulate(const Places& places, const Joined& elements, void* out, const Resources& resources) {
   const std::uint64_t neutral = ir::neutral_element(elements.join, elements.type);
   FirstFailure failure;
-  each_with_places<std::int64_t>(places, resources, failure, [&](std::int64_t part, const auto& of) {
-    const std::int64_t n = places.elements.length(part), more = n - elements.parts.length(part);
-    if (more != 0) {
-      failure.note(part, ir::other_size(more));
-      return n;
-    }
-    return with_operator(elements.join, elements.type, [&]<class V, class O>(V, O) {
-      const V* const values = static_cast<const V*>(elements.data) + elements.parts.begin(part);
-      return Meeting<std::int64_t, V, O>(of, n, static_cast<V>(neutral), resources)
-          .join(static_cast<V*>(out) + places.to.begin(part), [values](std::int64_t i) { return values[i]; });
-    });
-  });
+  each_with_places<std::int64_t>(
+      places, resources, failure, [&](std::int64_t part, const auto& of, const Resources& own) {
+        const std::int64_t n = places.elements.length(part), more = n - elements.parts.length(part);
+        if (more != 0) {
+          failure.note(part, ir::other_size(more));
+          return n;
+        }
+        return with_operator(elements.join, elements.type, [&]<class V, class O>(V, O) {
+          const V* const values = static_cast<const V*>(elements.data) + elements.parts.begin(part);
+          return Meeting<std::int64_t, V, O>(of, n, static_cast<V>(neutral), own)
+              .join(static_cast<V*>(out) + places.to.begin(part),
+                    [values](std::int64_t i) { return values[i]; });
+        });
+      });
   return failure.get();
 }
 
@@ -468,16 +470,16 @@ MayFail repeat(ScalarType type, const void* counts, const Parts& parts, std::int
                const Parts& to, const Resources& resources, std::string_view operation) {
   FirstFailure failure;
   with_integer(type, [&]<class T>(T) {
-    const auto one = [&](std::int64_t part) {
+    const auto one = [&](std::int64_t part, const Resources& own) {
       const T* of = static_cast<const T*>(counts) + parts.begin(part);
       const std::int64_t n = parts.length(part);
       const std::int64_t blocks =
           to.length(part) < large_part
               ? 1
-              : std::max<std::int64_t>(1, std::min(n, blocks_for(to.length(part), resources)));
+              : std::max<std::int64_t>(1, std::min(n, blocks_for(to.length(part), own)));
       std::vector<std::int64_t> first(static_cast<std::size_t>(blocks) + 1),
           negative(static_cast<std::size_t>(blocks));
-      each_block(n, blocks, resources, [&](const Block& block) {
+      each_block(n, blocks, own, [&](const Block& block) {
         std::int64_t sum = 0, least = 0;
         for (std::int64_t i = block.begin; i < block.end; ++i) {
           const auto count =
@@ -494,15 +496,14 @@ MayFail repeat(ScalarType type, const void* counts, const Parts& parts, std::int
       if (first.back() != to.length(part))
         return failure.note(part, ir::other_extent(to.length(part), first.back()));
       std::int64_t* out = numbers + to.begin(part);
-      each_block(n, blocks, resources, [&](const Block& block) {
+      each_block(n, blocks, own, [&](const Block& block) {
         std::int64_t* next = out + first[static_cast<std::size_t>(block.number)];
         for (std::int64_t i = block.begin; i < block.end; ++i)
           next = std::fill_n(next, static_cast<std::int64_t>(of[i]), i);
       });
     };
     each_part(
-        parts.count, resources, [&](std::int64_t i) { return std::max(parts.length(i), to.length(i)); }, one,
-        one);
+        parts.count, resources, [&](std::int64_t i) { return std::max(parts.length(i), to.length(i)); }, one);
   });
   return failure.get();
 }

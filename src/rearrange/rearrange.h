@@ -14,7 +14,7 @@
 
 /// Where elements go: the routines behind the array operations sort, select, group, last_at, accumulate and repeat, on
 /// host memory. What they mean is in ir/make.h. An array lies in *parts*, one for each item of a chunk (for `sort` one for
-/// each row); parts are independent. Many small parts are dealt to threads, a large one is the work of all threads; the
+/// each row); parts are independent. Many parts are dealt to threads, a large one, or one of few, is the work of all; the
 /// result is the same either way.
 namespace anabranch::rearrange {
 

@@ -33,10 +33,10 @@ U* at(void* data, std::int64_t begin) {
 template <class U>
 class SortValues {
  public:
-  SortValues(const Components& array, std::span<void* const> sorted, const Resources& resources)
-      : from_(array.data[0]), to_(sorted[0]), key_(key_of<U>(array.types[0])), resources_(resources) {}
+  SortValues(const Components& array, std::span<void* const> sorted)
+      : from_(array.data[0]), to_(sorted[0]), key_(key_of<U>(array.types[0])) {}
 
-  void operator()(std::int64_t begin, std::int64_t n) const {
+  void operator()(std::int64_t begin, std::int64_t n, const Resources& resources) const {
     const U* from = at<U>(from_, begin);
     U* to = at<U>(to_, begin);
     constexpr std::int64_t few = 512;
@@ -49,7 +49,7 @@ class SortValues {
     // By value: they are in registers then.
     const KeyOf<U> key = key_;
     using Item = Keyed<U, Nothing>;
-    RadixSort<U, Nothing>(n, resources_)
+    RadixSort<U, Nothing>(n, resources)
         .run([from, key](std::int64_t i) { return Item{key(from[i]), {}}; },
              [to, key](std::int64_t at, const Item& item) { to[at] = key.value_of(item.key); });
   }
@@ -58,21 +58,19 @@ class SortValues {
   const void* from_;
   void* to_;
   KeyOf<U> key_;
-  const Resources& resources_;
 };
 
 /// Finds the order of a part's elements, by one component after the other from the last one on.
 class SortPositions {
  public:
-  SortPositions(const Components& array, std::span<void* const> sorted, std::int64_t* positions,
-                const Resources& resources)
-      : array_(array), sorted_(sorted), positions_(positions), resources_(resources) {}
+  SortPositions(const Components& array, std::span<void* const> sorted, std::int64_t* positions)
+      : array_(array), sorted_(sorted), positions_(positions) {}
 
-  void operator()(std::int64_t begin, std::int64_t n) const {
+  void operator()(std::int64_t begin, std::int64_t n, const Resources& resources) const {
     if (n >= std::int64_t{1} << 32)
-      order<std::uint64_t>(begin, n);
+      order<std::uint64_t>(begin, n, resources);
     else
-      order<std::uint32_t>(begin, n);
+      order<std::uint32_t>(begin, n, resources);
   }
 
  private:
@@ -82,12 +80,12 @@ class SortPositions {
   }
 
   template <class Number>
-  void order(std::int64_t begin, std::int64_t n) const {
+  void order(std::int64_t begin, std::int64_t n, const Resources& resources) const {
     std::shared_ptr<void> owners[1];
-    Number* numbers = take<Number>(resources_, n, owners[0]);
-    const std::int64_t blocks = n < large_part ? 1 : blocks_for(n, resources_);
+    Number* numbers = take<Number>(resources, n, owners[0]);
+    const std::int64_t blocks = n < large_part ? 1 : blocks_for(n, resources);
     const auto each = [&](auto&& f) {
-      each_block(n, blocks, resources_, [&](const Block& block) { each_element(block, resources_, f); });
+      each_block(n, blocks, resources, [&](const Block& block) { each_element(block, resources, f); });
     };
     constexpr std::int64_t few = 64;  // are inserted one after the other
     if (n < few) each([&](std::int64_t i) { numbers[i] = static_cast<Number>(i); });
@@ -105,7 +103,7 @@ class SortPositions {
             return Item{key.joining_nans(values[i]), static_cast<Number>(i)};
           };
           const auto store = [numbers](std::int64_t at, const Item& item) { numbers[at] = item.number; };
-          RadixSort<U, Number> radix(n, resources_);
+          RadixSort<U, Number> radix(n, resources);
           if (sorted)
             radix.run(load, [&store, sorted, key](std::int64_t at, const Item& item) {
               store(at, item);
@@ -115,12 +113,12 @@ class SortPositions {
             radix.run(load, store);
           return;
         }
-        U* keys = take<U>(resources_, n, key_owners[0]);
+        U* keys = take<U>(resources, n, key_owners[0]);
         each([&](std::int64_t i) { keys[i] = key.joining_nans(values[numbers[i]]); });
         if (n < few) return insert(keys, numbers, n);
-        Number* spare = take<Number>(resources_, n, key_owners[1]);
+        Number* spare = take<Number>(resources, n, key_owners[1]);
         std::copy_n(numbers, n, spare);
-        RadixSort<U, Number>(n, resources_)
+        RadixSort<U, Number>(n, resources)
             .run([keys, spare](std::int64_t i) { return Item{keys[i], spare[i]}; },
                  [numbers](std::int64_t at, const Item& item) { numbers[at] = item.number; });
       });
@@ -153,7 +151,6 @@ class SortPositions {
   const Components& array_;
   std::span<void* const> sorted_;
   std::int64_t* positions_;
-  const Resources& resources_;
 };
 
 }  // namespace
@@ -161,13 +158,14 @@ class SortPositions {
 void sort(const Components& array, const Parts& parts, std::span<void* const> sorted, std::int64_t* positions,
           const Resources& resources) {
   const auto each = [&](const auto& sort_part) {
-    const auto one = [&](std::int64_t i) { sort_part(parts.begin(i), parts.length(i)); };
-    each_part(parts.count, resources, [&](std::int64_t i) { return parts.length(i); }, one, one);
+    each_part(
+        parts.count, resources, [&](std::int64_t i) { return parts.length(i); },
+        [&](std::int64_t i, const Resources& own) { sort_part(parts.begin(i), parts.length(i), own); });
   };
   if (array.types.size() == 1 && !positions && !sorted.empty())
-    with_bytes(size_of(array.types[0]), [&]<class U>(U) { each(SortValues<U>(array, sorted, resources)); });
+    with_bytes(size_of(array.types[0]), [&]<class U>(U) { each(SortValues<U>(array, sorted)); });
   else
-    each(SortPositions(array, sorted, positions, resources));
+    each(SortPositions(array, sorted, positions));
 }
 
 }  // namespace anabranch::rearrange
