@@ -225,7 +225,8 @@ class Meeting {
       fill_stretches({0, 0, places_.extent}, own);
       wrong[static_cast<std::size_t>(block.number)] = join_block(block, own, value);
     });
-    each_block(places_.extent, blocks_for(places_.extent, resources_), resources_, [&](const Block& block) {
+    const std::int64_t joined = places_.extent * (blocks - 1);  // fewer than there are elements
+    each_block(places_.extent, blocks_for(joined, resources_), resources_, [&](const Block& block) {
       for (std::int64_t b = 0; b < blocks - 1; ++b)
         for (std::int64_t place = block.begin; place < block.end; ++place)
           to[place] = Operator{}(to[place], others[b * stride + place]);
