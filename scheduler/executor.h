@@ -38,6 +38,8 @@ class Executor {
 
   /// Whether a loop that this thread begins now runs on it alone, whatever its pieces are.
   bool runs_in_line() const noexcept;
+  /// Threads that may work in such a loop.
+  int concurrency_here() const noexcept { return runs_in_line() ? 1 : concurrency_; }
 
   /// Runs `task` some time on another thread and returns at once; with concurrency 1 runs it now. The task
   /// must not throw. Throws std::bad_alloc or NoThreads: then the task may run all the same. A task may start

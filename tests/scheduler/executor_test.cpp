@@ -55,11 +55,14 @@ TEST_CASE("loops run in line with concurrency 1, and where a thread asks for it"
     INFO(name);
     const bool alone = executor->concurrency() == 1;
     CHECK(executor->runs_in_line() == alone);
+    CHECK(executor->concurrency_here() == executor->concurrency());
     {
       const LoopsInLine asked(true);
       CHECK(executor->runs_in_line());
+      CHECK(executor->concurrency_here() == 1);
     }
     CHECK(executor->runs_in_line() == alone);
+    CHECK(executor->concurrency_here() == executor->concurrency());
   }
 }
 

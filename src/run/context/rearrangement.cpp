@@ -18,7 +18,7 @@ namespace {
 
 rearrange::Resources resources_of(RunContext& context, const ir::Node& node) {
   rearrange::Resources resources;
-  resources.threads = context.executor.concurrency();
+  resources.threads = context.executor.concurrency_here();
   resources.check_stop = [&context] {
     if (context.options.stop.stop_requested()) ir::raise_cancelled();
   };
