@@ -376,7 +376,9 @@ void last_by_blocks(const PlacesOf<T>& places, std::int64_t n, std::int64_t* las
 template <class T>
 void last_of_blocks(const PlacesOf<T>& places, std::int64_t n, std::int64_t* last,
                     const Resources& resources) {
-  std::fill_n(last, places.extent, -1);
+  const std::int64_t filled = places.extent < large_part ? 1 : blocks_for(places.extent, resources);
+  each_block(places.extent, filled, resources,
+             [&](const Block& block) { std::fill(last + block.begin, last + block.end, -1); });
   each_block(n, blocks_for(n, resources), resources, [&](const Block& block) {
     for (std::int64_t i = block.end; i-- > block.begin;) {
       if (places[i] < 0) continue;

@@ -117,7 +117,7 @@ class SortPositions {
         each([&](std::int64_t i) { keys[i] = key.joining_nans(values[numbers[i]]); });
         if (n < few) return insert(keys, numbers, n);
         Number* spare = take<Number>(resources, n, key_owners[1]);
-        std::copy_n(numbers, n, spare);
+        each([&](std::int64_t i) { spare[i] = numbers[i]; });
         RadixSort<U, Number>(n, resources)
             .run([keys, spare](std::int64_t i) { return Item{keys[i], spare[i]}; },
                  [numbers](std::int64_t at, const Item& item) { numbers[at] = item.number; });
