@@ -17,24 +17,34 @@
 namespace anabranch::io::detail {
 
 /// On each of `threads` threads, with a State of its own: `take(state)` gets the next piece (one thread at a
-/// time, in order; false at the end), `work(state)` runs beside the others, `commit(state)` again one at a
-/// time in the order of taking. The first exception in that order stops all and is thrown again here.
-/// ResourceError where there are no such threads.
-template <class State, class Take, class Work, class Commit>
-void run_ordered(int threads, Take take, Work work, Commit commit) {
+/// time, in order; false at the end), `work(state)` runs beside the others, and `commit(state, step)` is called for
+/// each step from 0 on, in each step for one piece at a time in the order of taking. So the steps of pieces that follow
+/// one another run beside each other; but where `alone(state)`, the first one waits until all pieces before have been
+/// through all of them. The first exception in that order stops all and is thrown again here. ResourceError where there
+/// are no such threads.
+template <class State, class Take, class Work, class Alone, class Commit>
+void run_ordered_in_steps(int threads, int steps, Take take, Work work, Alone alone, Commit commit) {
   std::mutex mutex;
-  std::condition_variable turn_changed;
+  // Each thread has one piece, and so those that are under way follow one another: each waits at a place of its own,
+  // and of many threads only the one is woken whose turn it is.
+  std::vector<std::condition_variable> turn_changed(static_cast<std::size_t>(threads));
+  std::vector<std::int64_t> turns(static_cast<std::size_t>(steps));
   std::int64_t taken = 0;
-  std::int64_t turn = 0;
   bool stopped = false;
   std::exception_ptr error;
 
-  const auto stop = [&](std::exception_ptr why) {
-    const std::lock_guard lock(mutex);
+  const auto place_of = [&](std::int64_t piece) -> std::condition_variable& {
+    return turn_changed[static_cast<std::size_t>(piece % threads)];
+  };
+  const auto stop_locked = [&](std::exception_ptr why) {
     if (stopped) return;
     stopped = true;
     error = std::move(why);
-    turn_changed.notify_all();
+    for (std::condition_variable& place : turn_changed) place.notify_all();
+  };
+  const auto stop = [&](std::exception_ptr why) {
+    const std::lock_guard lock(mutex);
+    stop_locked(std::move(why));
   };
   const auto loop = [&] {
     std::optional<State> own;
@@ -65,26 +75,29 @@ void run_ordered(int threads, Take take, Work work, Commit commit) {
           failure = std::current_exception();
         }
       }
-      // The end of the pieces and failures take their turn too, so that earlier pieces are committed first.
       std::unique_lock lock(mutex);
-      turn_changed.wait(lock, [&] { return stopped || turn == mine; });
-      if (stopped) return;
-      if (more && !failure) {
-        lock.unlock();  // others may take meanwhile; no other thread can commit
+      const auto wait_for = [&](int step) {
+        const std::int64_t& turn = turns[static_cast<std::size_t>(step)];
+        place_of(mine).wait(lock, [&] { return stopped || turn == mine; });
+        return !stopped;
+      };
+      for (int step = 0; step < steps && more && !failure; ++step) {
+        if (!wait_for(step == 0 && alone(state) ? steps - 1 : step)) return;
+        lock.unlock();  // others may take meanwhile; no other thread can commit in this step
         try {
-          commit(state);
+          commit(state, step);
         } catch (...) {
           failure = std::current_exception();
         }
         lock.lock();
+        if (failure) break;
+        ++turns[static_cast<std::size_t>(step)];
+        place_of(mine + 1).notify_one();
       }
-      ++turn;
-      if (failure || !more) {
-        stopped = true;
-        error = failure;
-      }
-      turn_changed.notify_all();
-      if (stopped) return;
+      if (more && !failure) continue;
+      // The end of the pieces and failures take their turn too, so that earlier pieces are committed first.
+      if (wait_for(steps - 1)) stop_locked(failure);
+      return;
     }
   };
 
@@ -101,6 +114,13 @@ void run_ordered(int threads, Take take, Work work, Commit commit) {
   loop();
   others.clear();
   if (error) std::rethrow_exception(error);
+}
+
+/// The same with one step: commit(state).
+template <class State, class Take, class Work, class Commit>
+void run_ordered(int threads, Take take, Work work, Commit commit) {
+  run_ordered_in_steps<State>(
+      threads, 1, take, work, [](const State&) { return false; }, [&](State& state, int) { commit(state); });
 }
 
 }  // namespace anabranch::io::detail
