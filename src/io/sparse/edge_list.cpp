@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -108,32 +109,46 @@ void parse(const std::vector<unsigned char>& block, const Rules& rules, ParsedEd
   }
 }
 
+/// What a thread has parsed, and who gets it.
+struct EdgesOnTheWay {
+  ParsedEdges parsed;
+  std::unique_ptr<PartTaker<Edge>> taker{};
+
+  void prepare(const MakeTaker<Edge>& make_taker) {
+    if (parsed.fault) return;
+    if (!taker) taker = make_taker();
+    taker->prepare(parsed.edges);
+  }
+};
+
 void read_text(const ReadFile& file, const Rules& rules, const GraphOptions& options,
-               const std::function<void(std::span<const Edge>)>& give) {
-  struct State {
+               const MakeTaker<Edge>& make_taker) {
+  struct State : EdgesOnTheWay {
     TextBlock text;
-    ParsedEdges parsed;
   };
   const int threads = reading_threads(options.threads);
   TextBlocks text(file, 0, text_block_bytes(options.memory, threads));
   std::int64_t line = 1;
   run_ordered<State>(
-      threads, [&](State& s) { return text.next(s.text); }, [&](State& s) { parse(s.text, rules, s.parsed); },
+      threads, [&](State& s) { return text.next(s.text); },
+      [&](State& s) {
+        parse(s.text, rules, s.parsed);
+        s.prepare(make_taker);
+      },
       [&](State& s) {
         if (s.parsed.fault)
           throw DataError(
               fmt::format("{}:{}: {}", file.name(), line + s.parsed.fault->record, s.parsed.fault->why));
-        give(s.parsed.edges);
+        s.taker->take(s.parsed.edges);
         line += s.parsed.records;
       });
 }
 
 template <class I>
 void read_pairs(const ReadFile& file, const Rules& rules, const GraphOptions& options,
-                const std::function<void(std::span<const Edge>)>& give) {
-  struct State {
+                const MakeTaker<Edge>& make_taker) {
+  struct State : EdgesOnTheWay {
     std::vector<unsigned char> bytes;
-    ParsedEdges parsed;
   };
   constexpr std::int64_t pair = 2 * sizeof(I);
   if (file.size() % pair != 0)
@@ -155,14 +170,17 @@ void read_pairs(const ReadFile& file, const Rules& rules, const GraphOptions& op
         at += n;
         return true;
       },
-      [&](State& s) { parse<I>(s.bytes, rules, s.parsed); },
+      [&](State& s) {
+        parse<I>(s.bytes, rules, s.parsed);
+        s.prepare(make_taker);
+      },
       [&](State& s) {
         if (s.parsed.fault) {
           const std::int64_t record = first + s.parsed.fault->record;
           throw DataError(fmt::format("{}: link {} (byte {}): {}", file.name(), record, record * pair,
                                       s.parsed.fault->why));
         }
-        give(s.parsed.edges);
+        s.taker->take(s.parsed.edges);
         first += s.parsed.records;
       });
 }
@@ -170,14 +188,14 @@ void read_pairs(const ReadFile& file, const Rules& rules, const GraphOptions& op
 }  // namespace
 
 void read_edges(const ReadFile& file, GraphFormat format, std::int64_t nodes, const GraphOptions& options,
-                const std::function<void(std::span<const Edge>)>& give) {
+                const MakeTaker<Edge>& make_taker) {
   const Rules rules{nodes, options.first_node, options.weighted, options.format == GraphFormat::by_content};
   if (format == GraphFormat::edge_text)
-    read_text(file, rules, options, give);
+    read_text(file, rules, options, make_taker);
   else if (format == GraphFormat::edge_int32)
-    read_pairs<std::int32_t>(file, rules, options, give);
+    read_pairs<std::int32_t>(file, rules, options, make_taker);
   else
-    read_pairs<std::int64_t>(file, rules, options, give);
+    read_pairs<std::int64_t>(file, rules, options, make_taker);
   file.check_unchanged();
 }
 

@@ -1,12 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <span>
 
 #include <anabranch/io/graph.h>
 
 #include "io/base/file.h"
+#include "io/sparse/part_taker.h"
 
 /// Lists of the links of a graph: text, or pairs of binary numbers.
 namespace anabranch::io::detail {
@@ -18,10 +17,10 @@ struct Edge {
   double weight = 1;
 };
 
-/// Gives all links of a file in order, part by part, in the order of the file. They are parsed on several threads, in blocks
+/// Gives all links of a file, part by part, in the order of the file. They are parsed on several threads, in blocks
 /// that hold at most a quarter of options.memory. DataError, with line or byte, where something is no link, an end is not
 /// below `nodes`, or a weight is negative or not finite. `format`: edge_text, edge_int32 or edge_int64.
 void read_edges(const ReadFile& file, GraphFormat format, std::int64_t nodes, const GraphOptions& options,
-                const std::function<void(std::span<const Edge>)>& give);
+                const MakeTaker<Edge>& make_taker);
 
 }  // namespace anabranch::io::detail

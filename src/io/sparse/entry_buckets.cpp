@@ -33,6 +33,22 @@ EntryBuckets<E>::EntryBuckets(BlockStore& store, const EntryRange& range, std::i
 }
 
 template <class E>
+void EntryBuckets<E>::add(const DealtEntries<E>& dealt) {
+  const E* from = dealt.entries.data();
+  for (std::size_t b = 0; b < slots_.size(); ++b) {
+    Slot& slot = slots_[b];
+    const E* const end = dealt.entries.data() + dealt.ends[b];
+    while (from != end) {
+      const std::int64_t n = std::min(block_entries_ - slot.used, static_cast<std::int64_t>(end - from));
+      std::copy_n(from, n, &buffer_[b * static_cast<std::size_t>(block_entries_)] + slot.used);
+      slot.used += n;
+      from += n;
+      if (slot.used == block_entries_) flush(b);
+    }
+  }
+}
+
+template <class E>
 void EntryBuckets<E>::flush(std::size_t b) {
   Slot& slot = slots_[b];
   slot.bucket.blocks.push_back(store_.put(&buffer_[b * static_cast<std::size_t>(block_entries_)],

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 #include "io/base/block_store.h"
@@ -24,6 +25,13 @@ struct Bucket {
   std::vector<std::int64_t> blocks;  ///< in the store
 };
 
+/// Entries put together by bucket, each bucket's in the order they came.
+template <class E>
+struct DealtEntries {
+  std::vector<E> entries;          ///< room for so many, or more
+  std::vector<std::int64_t> ends;  ///< of each bucket's
+};
+
 /// E: an Entry or a Link.
 template <class E>
 class EntryBuckets {
@@ -32,12 +40,30 @@ class EntryBuckets {
   EntryBuckets(BlockStore& store, const EntryRange& range, std::int64_t wanted, std::int64_t buffer_bytes);
 
   void add(const E& entry) {
-    const std::int64_t key = by_row_ ? entry.row - range_.first_row : entry.col - range_.first_col;
-    const auto b = static_cast<std::size_t>(key >> shift_);
+    const std::size_t b = bucket_of(entry);
     Slot& slot = slots_[b];
     buffer_[b * static_cast<std::size_t>(block_entries_) + static_cast<std::size_t>(slot.used++)] = entry;
     if (slot.used == block_entries_) flush(b);
   }
+  /// For `add`; changes nothing here, so that several threads may. each(f) calls f of all entries in order: it is called
+  /// twice.
+  template <class Each>
+  void deal(Each each, DealtEntries<E>& out) const {
+    out.ends.assign(slots_.size() + 1, 0);
+    each([&](const E& entry) { ++out.ends[bucket_of(entry) + 1]; });
+    std::partial_sum(out.ends.begin(), out.ends.end(), out.ends.begin());
+    const auto count = static_cast<std::size_t>(out.ends.back());
+    if (out.entries.size() < count) {
+      out.entries = std::vector<E>();
+      out.entries.resize(count);
+    }
+    // Now each is where its bucket begins, and becomes where it ends.
+    each(
+        [&](const E& entry) { out.entries[static_cast<std::size_t>(out.ends[bucket_of(entry)]++)] = entry; });
+    out.ends.pop_back();
+  }
+  /// The same as each of them one by one.
+  void add(const DealtEntries<E>& dealt);
   /// The buckets in order of their range. Ends the use of this object.
   std::vector<Bucket> finish();
 
@@ -48,6 +74,10 @@ class EntryBuckets {
     std::int64_t used = 0;
     Bucket bucket;
   };
+  std::size_t bucket_of(const E& entry) const {
+    const std::int64_t key = by_row_ ? entry.row - range_.first_row : entry.col - range_.first_col;
+    return static_cast<std::size_t>(key >> shift_);
+  }
   void flush(std::size_t b);
 
   BlockStore& store_;

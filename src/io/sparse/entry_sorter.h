@@ -41,7 +41,20 @@ class EntrySorter {
   /// Ends the use of this object. What the functions throw comes out.
   void finish(const Give& give, const Rounded& rounded = {});
 
+  /// Whether entries are put together by bucket by the threads that have parsed them, as EntryPart does: where there are
+  /// so many of these that they would wait for the one that adds. What they put together lies in memory that is for
+  /// sorting afterwards.
+  bool deals() const { return memory_.threads > 2 && memory_.sorting >= least_sorting; }
+  /// As EntryBuckets'.
+  template <class Each>
+  void deal(Each each, DealtEntries<E>& out) const {
+    buckets_.deal(each, out);
+  }
+  void add(const DealtEntries<E>& dealt) { buckets_.add(dealt); }
+
  private:
+  static constexpr std::int64_t least_sorting = 64 << 10;
+
   struct Buckets {
     std::vector<Bucket> list;
     std::int64_t block_entries = 0;
@@ -55,6 +68,31 @@ class EntrySorter {
   EntryBuckets<E> buckets_;
   Give give_;
   Rounded rounded_;
+};
+
+/// One thread's entries on their way into a sorter, part by part.
+template <class E>
+class EntryPart {
+ public:
+  explicit EntryPart(EntrySorter<E>& sorter) : sorter_(sorter) {}
+
+  /// Beside other threads. each(f) calls f of all entries of the part, in order; here twice.
+  template <class Each>
+  void prepare(Each each) {
+    if (sorter_.deals()) sorter_.deal(each, dealt_);
+  }
+  /// The same entries, one thread at a time, in the order of the parts.
+  template <class Each>
+  void add(Each each) {
+    if (sorter_.deals())
+      sorter_.add(dealt_);
+    else
+      each([this](const E& entry) { sorter_.add(entry); });
+  }
+
+ private:
+  EntrySorter<E>& sorter_;
+  DealtEntries<E> dealt_;
 };
 
 }  // namespace anabranch::io::detail

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <type_traits>
@@ -15,6 +17,7 @@
 
 #include "io/base/counted.h"
 #include "io/base/lower_case.h"
+#include "io/base/ordered_workers.h"
 #include "io/ragged/ragged_stream.h"
 #include "io/sparse/chunk_entries.h"
 #include "io/sparse/csr_layout.h"
@@ -22,8 +25,10 @@
 #include "io/sparse/entry_sorter.h"
 #include "io/sparse/market_entries.h"
 #include "io/sparse/matrix_market.h"
+#include "io/sparse/part_taker.h"
 #include "io/sparse/sorted_rows.h"
 #include "io/sparse/transposed.h"
+#include "io/text/text_blocks.h"
 
 /// Graphs from files of all kinds, turned around.
 namespace anabranch::io {
@@ -81,10 +86,12 @@ std::int64_t number_of_first_node(const GraphHeader& header, const GraphOptions&
   return header.format == GraphFormat::matrix_market ? 1 : options.first_node;
 }
 
+bool is_weight(double weight) { return weight >= 0 && !std::isinf(weight); }
+
 /// DataError unless it is finite and not negative; `base`: from where the file counts.
 void check_weight(const std::string& name, double weight, std::int64_t from, std::int64_t to,
                   std::int64_t base) {
-  if (!(weight >= 0) || std::isinf(weight))
+  if (!is_weight(weight))
     throw DataError(fmt::format("{}: entry ({}, {}) is {}: a weight is a finite number from 0 on", name,
                                 from + base, to + base, weight));
 }
@@ -120,51 +127,183 @@ struct WithWeights {
   static double weight(const E& e) { return e.value; }
 };
 
-/// The links of a file, one by one, in order: add(from, to, weight).
-template <class N, bool weighted, class Add>
-void each_link(const std::shared_ptr<const ReadFile>& file, const GraphHeader& header,
-               const GraphOptions& options, Add add) {
-  const std::string& name = file->name();
-  if (header.format == GraphFormat::npz) {
-    CsrLayout matrix = open_npz(file);
-    check_square(name, matrix.header);
-    check_nodes(*file, header, matrix.header.rows);
-    check_entries(*file, header, matrix.header.nnz.value_or(0));
-    RaggedLayout layout = rows_of(std::move(matrix), anabranch::detail::scalar_type<N>, ScalarType::float64);
-    if (!weighted) layout.arrays.pop_back();
-    RaggedStream rows(std::move(layout), options.memory / 4);
-    SourceChunk chunk;
-    for (std::int64_t first = 0; rows.next({.bytes = 4 << 20}, chunk); first += chunk.items) {
-      const auto* columns = static_cast<const N*>(chunk.arrays[0].data[0].get());
-      const double* weights = weighted ? static_cast<const double*>(chunk.arrays[0].data[1].get()) : nullptr;
-      each_element(chunk, rows.info().arrays[0], first, [&](std::int64_t row, std::int64_t e) {
-        const double weight = weighted ? weights[e] : 1;
-        if (weighted) check_weight(name, weight, row, columns[e], 0);
-        add(static_cast<N>(row), columns[e], weight);
-      });
-    }
-  } else if (header.format == GraphFormat::matrix_market) {
-    const MatrixMarketHeader market = read_matrix_market_header(*file);
-    check_square(name, market.csr_header());
-    check_nodes(*file, header, market.rows);
-    check_entries(*file, header, market.most_stream_entries());
-    read_market_entries<N>(*file, market, {options.memory, options.threads},
-                           [&](std::span<const Entry<N>> entries) {
-                             for (const Entry<N>& e : entries) {
-                               if (weighted) check_weight(name, e.value, e.row, e.col, 1);
-                               add(e.row, e.col, e.value);
-                             }
-                           });
-  } else {
-    std::int64_t entries = 0;
-    read_edges(*file, header.format, header.nodes, options, [&](std::span<const Edge> edges) {
-      entries += std::ssize(edges);
-      if (entries > header.entries) check_entries(*file, header, entries);
-      for (const Edge& e : edges) add(static_cast<N>(e.from), static_cast<N>(e.to), e.weight);
-    });
-    check_entries(*file, header, entries);
+/// Puts the links of a file into a sorter, in order, and counts them.
+template <class Kind>
+class LinkReader {
+  using E = typename Kind::E;
+  using N = typename E::Index;
+
+ public:
+  /// `options.memory`: of which a quarter is for reading.
+  LinkReader(std::shared_ptr<const ReadFile> file, const GraphHeader& header, const GraphOptions& options,
+             EntrySorter<E>& sorter)
+      : file_(std::move(file)), name_(file_->name()), header_(header), options_(options), sorter_(sorter) {}
+
+  /// How many there are.
+  std::int64_t read() {
+    if (header_.format == GraphFormat::npz)
+      read_npz();
+    else if (header_.format == GraphFormat::matrix_market)
+      read_market();
+    else
+      read_list();
+    return links_;
   }
-}
+
+ private:
+  /// Parts of a file whose links are `In`. `look` at a part beside others, `count` it in its turn.
+  template <class In>
+  class Taker final : public PartTaker<In> {
+   public:
+    using Look = std::function<void(std::span<const In>)>;
+    Taker(EntrySorter<E>& sorter, const Look& look, const Look& count)
+        : part_(sorter), look_(look), count_(count) {}
+    void prepare(std::span<const In> links) override {
+      if (look_) look_(links);
+      part_.prepare(each_of(links));
+    }
+    void take(std::span<const In> links) override {
+      count_(links);
+      part_.add(each_of(links));
+    }
+
+   private:
+    static auto each_of(std::span<const In> links) {
+      return [links](auto&& f) {
+        for (const In& link : links) f(entry_of(link));
+      };
+    }
+    EntryPart<E> part_;
+    const Look& look_;
+    const Look& count_;
+  };
+  static E entry_of(const Edge& e) {
+    return Kind::entry(static_cast<N>(e.from), static_cast<N>(e.to), e.weight);
+  }
+  static E entry_of(const Entry<N>& e) { return Kind::entry(e.row, e.col, e.value); }
+
+  void read_list() {
+    using Look = typename Taker<Edge>::Look;
+    const Look none, count = [&](std::span<const Edge> edges) {
+      links_ += std::ssize(edges);
+      if (links_ > header_.entries) check_entries(*file_, header_, links_);
+    };
+    read_edges(*file_, header_.format, header_.nodes, options_,
+               [&] { return std::make_unique<Taker<Edge>>(sorter_, none, count); });
+    check_entries(*file_, header_, links_);
+  }
+
+  void read_market() {
+    const MatrixMarketHeader market = read_matrix_market_header(*file_);
+    check_square(name_, market.csr_header());
+    check_nodes(*file_, header_, market.rows);
+    check_entries(*file_, header_, market.most_stream_entries());
+    using Look = typename Taker<Entry<N>>::Look;
+    const Look look = [&](std::span<const Entry<N>> entries) {
+      if (!Kind::weighted) return;
+      for (const Entry<N>& e : entries) check_weight(name_, e.value, e.row, e.col, 1);
+    };
+    const Look count = [&](std::span<const Entry<N>> entries) { links_ += std::ssize(entries); };
+    read_market_entries<N>(*file_, market, {options_.memory, options_.threads},
+                           [&] { return std::make_unique<Taker<Entry<N>>>(sorter_, look, count); });
+  }
+
+  void read_npz() {
+    CsrLayout matrix = open_npz(file_);
+    check_square(name_, matrix.header);
+    check_nodes(*file_, header_, matrix.header.rows);
+    check_entries(*file_, header_, matrix.header.nnz.value_or(0));
+    RaggedLayout layout = rows_of(std::move(matrix), anabranch::detail::scalar_type<N>, ScalarType::float64);
+    if (!Kind::weighted) layout.arrays.pop_back();
+    RaggedStream rows(std::move(layout), options_.memory / 4);
+    // What each thread needs to convert numbers is beside what pieces take.
+    const int threads = reading_threads(options_.threads, options_.memory);
+    if (sorter_.deals() && rows.info().splits && threads * rows.resident_bytes() <= options_.memory / 8)
+      return read_pieces(rows);
+    SourceChunk chunk;
+    for (std::int64_t first = 0; rows.next({.bytes = most_chunk_bytes}, chunk); first += chunk.items)
+      each_link(chunk, rows.info(), first, [&](N from, N to, double weight) {
+        if (Kind::weighted) check_weight(name_, weight, from, to, 0);
+        ++links_;
+        sorter_.add(Kind::entry(from, to, weight));
+      });
+  }
+
+  /// f(from, to, weight) for each link of a chunk, whose first item are the links of node `first`.
+  template <class F>
+  static void each_link(const SourceChunk& chunk, const SourceInfo& info, std::int64_t first, F f) {
+    const auto* columns = static_cast<const N*>(chunk.arrays[0].data[0].get());
+    const double* weights =
+        Kind::weighted ? static_cast<const double*>(chunk.arrays[0].data[1].get()) : nullptr;
+    each_element(chunk, info.arrays[0], first, [&](std::int64_t row, std::int64_t e) {
+      f(static_cast<N>(row), columns[e], Kind::weighted ? weights[e] : 1.0);
+    });
+  }
+
+  /// On several threads. Pieces take an eighth of the memory, and put together by bucket at most twice as much; beside
+  /// them there is one at a time that is longer, for which a quarter is left.
+  void read_pieces(RaggedStream& rows) {
+    const int threads = reading_threads(options_.threads);
+    const std::int64_t most = std::min(most_chunk_bytes, options_.memory / 8 / threads);
+    struct State {
+      std::unique_ptr<SourcePiece> piece;
+      std::int64_t first = 0;  ///< node
+      SourceChunk chunk;
+      std::optional<EntryPart<E>> part;
+      bool right = false;  ///< all weights are known to be
+
+      bool is_long(std::int64_t bytes) const { return piece->bytes() > bytes; }
+    };
+    std::int64_t next = 0;
+    const auto links_of = [&](const State& s) {
+      return [&](auto&& f) {
+        each_link(s.chunk, rows.info(), s.first,
+                  [&](N from, N to, double weight) { f(Kind::entry(from, to, weight)); });
+      };
+    };
+    run_ordered<State>(
+        threads,
+        [&](State& s) {
+          s.piece = rows.split({.bytes = most});
+          if (!s.piece) return false;
+          s.first = next;
+          next += s.piece->items();
+          return true;
+        },
+        [&](State& s) {
+          if (s.is_long(most)) return;
+          s.piece->read(s.chunk);
+          s.right = true;
+          if (Kind::weighted) links_of(s)([&](const E& e) { s.right &= is_weight(Kind::weight(e)); });
+          if (!s.part) s.part.emplace(sorter_);
+          s.part->prepare(links_of(s));
+        },
+        [&](State& s) {
+          const bool is_long = s.is_long(most);
+          if (is_long) s.piece->read(s.chunk);
+          s.piece->complete();
+          if (Kind::weighted && (is_long || !s.right))
+            each_link(s.chunk, rows.info(), s.first,
+                      [&](N from, N to, double weight) { check_weight(name_, weight, from, to, 0); });
+          links_ += s.chunk.work;
+          if (is_long)
+            links_of(s)([&](const E& e) { sorter_.add(e); });
+          else
+            s.part->add(links_of(s));
+          s.chunk = {};
+          s.piece.reset();
+        });
+  }
+
+  static constexpr std::int64_t most_chunk_bytes = 4 << 20;
+
+  std::shared_ptr<const ReadFile> file_;
+  const std::string& name_;
+  const GraphHeader& header_;
+  const GraphOptions& options_;
+  EntrySorter<E>& sorter_;
+  std::int64_t links_ = 0;
+};
 
 /// Where links lie while they are sorted, and afterwards, and how much memory all of it may take.
 struct Places {
@@ -220,11 +359,8 @@ InLinks turned_around(const std::shared_ptr<const ReadFile>& file, const GraphHe
                         header.entries, SortMemory(places.sorting, options.threads));
   GraphOptions reading = options;
   reading.memory = places.sorting;
-  out.header.entries = 0;  // of a symmetric matrix it is known now
-  each_link<N, Kind::weighted>(file, header, reading, [&](N from, N to, double weight) {
-    ++out.header.entries;
-    sorter.add(Kind::entry(from, to, weight));
-  });
+  // Of a symmetric matrix it is known now.
+  out.header.entries = LinkReader<Kind>(file, header, reading, sorter).read();
   double* const leaving = out.leaving.mutable_data();
   sorter.finish([&](std::span<const E> links) {
     for (const E& e : links) leaving[e.col] += Kind::weight(e);
@@ -271,10 +407,10 @@ GraphHeader inspect_graph(const std::shared_ptr<const ReadFile>& file, const Gra
       throw DataError(fmt::format("{}: pairs of numbers have no weights; lines of text have them", name));
     std::int64_t last = -1;
     read_edges(*file, out.format, options.nodes > 0 ? options.nodes : most_rows, options,
-               [&](std::span<const Edge> edges) {
+               in_turn<Edge>([&](std::span<const Edge> edges) {
                  for (const Edge& e : edges) last = std::max({last, e.from, e.to});
                  out.entries += std::ssize(edges);
-               });
+               }));
     out.nodes = options.nodes > 0 ? options.nodes : last + 1;
     if (out.nodes == 0)
       throw DataError(name + ": there is no link in it, which would say what nodes there are");

@@ -1,5 +1,6 @@
 #include "io/sparse/market_entries.h"
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -75,10 +76,11 @@ void parse_entries(const TextBlock& block, const MatrixMarketHeader& header, Par
 
 template <class I>
 void read_market_entries(const ReadFile& file, const MatrixMarketHeader& header, const ReadingShare& share,
-                         const std::function<void(std::span<const Entry<I>>)>& give) {
+                         const MakeTaker<Entry<I>>& make_taker) {
   struct State {
     TextBlock text;
     ParsedBlock<I> parsed;
+    std::unique_ptr<PartTaker<Entry<I>>> taker;
   };
   const int threads = reading_threads(share.threads);
   TextBlocks text(file, header.begin, text_block_bytes(share.memory, threads));
@@ -86,12 +88,17 @@ void read_market_entries(const ReadFile& file, const MatrixMarketHeader& header,
   std::int64_t entries = 0;
   run_ordered<State>(
       threads, [&](State& s) { return text.next(s.text); },
-      [&](State& s) { parse_entries(s.text, header, s.parsed); },
+      [&](State& s) {
+        parse_entries(s.text, header, s.parsed);
+        if (s.parsed.fault) return;
+        if (!s.taker) s.taker = make_taker();
+        s.taker->prepare(s.parsed.entries);
+      },
       [&](State& s) {
         if (s.parsed.fault)
           throw DataError(
               fmt::format("{}:{}: {}", file.name(), lines + s.parsed.fault->line, s.parsed.fault->why));
-        give(s.parsed.entries);
+        s.taker->take(s.parsed.entries);
         lines += s.parsed.lines;
         entries += s.parsed.lines_with_entry;
         if (entries > header.entries)
@@ -105,8 +112,8 @@ void read_market_entries(const ReadFile& file, const MatrixMarketHeader& header,
 }
 
 template void read_market_entries(const ReadFile&, const MatrixMarketHeader&, const ReadingShare&,
-                                  const std::function<void(std::span<const Entry<std::int32_t>>)>&);
+                                  const MakeTaker<Entry<std::int32_t>>&);
 template void read_market_entries(const ReadFile&, const MatrixMarketHeader&, const ReadingShare&,
-                                  const std::function<void(std::span<const Entry<std::int64_t>>)>&);
+                                  const MakeTaker<Entry<std::int64_t>>&);
 
 }  // namespace anabranch::io::detail

@@ -1,11 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <span>
 
 #include "io/sparse/entry.h"
 #include "io/sparse/matrix_market.h"
+#include "io/sparse/part_taker.h"
 
 /// The entry lines of a Matrix Market file.
 namespace anabranch::io::detail {
@@ -21,6 +20,6 @@ struct ReadingShare {
 /// is wrong.
 template <class I>
 void read_market_entries(const ReadFile& file, const MatrixMarketHeader& header, const ReadingShare& share,
-                         const std::function<void(std::span<const Entry<I>>)>& give);
+                         const MakeTaker<Entry<I>>& make_taker);
 
 }  // namespace anabranch::io::detail

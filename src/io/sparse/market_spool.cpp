@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <memory>
 #include <span>
 
 #include <anabranch/error.h>
@@ -38,9 +39,7 @@ class MarketSorter {
         store, {0, std::max<std::int64_t>(rows, 1), 0, std::max<std::int64_t>(cols, 1)},
         header_.most_stream_entries(), SortMemory(options_.memory, options_.threads));
     read_market_entries<I>(file_, header_, {options_.memory, options_.threads},
-                           [&](std::span<const Entry<I>> entries) {
-                             for (const Entry<I>& e : entries) sorter.add(in_place(e));
-                           });
+                           [&] { return std::make_unique<Taker>(*this, sorter); });
     sorter.finish([&](std::span<const Entry<I>> entries) { out.append(entries); },
                   [&](const Entry<I>& e) { check_exact(in_place(e)); });
     out.finish();
@@ -51,6 +50,23 @@ class MarketSorter {
   }
 
  private:
+  /// Puts entries where they belong into the sorter.
+  class Taker final : public PartTaker<Entry<I>> {
+   public:
+    Taker(const MarketSorter& market, EntrySorter<Entry<I>>& sorter) : market_(market), part_(sorter) {}
+    void prepare(std::span<const Entry<I>> entries) override { part_.prepare(each_of(entries)); }
+    void take(std::span<const Entry<I>> entries) override { part_.add(each_of(entries)); }
+
+   private:
+    auto each_of(std::span<const Entry<I>> entries) const {
+      return [this, entries](auto&& f) {
+        for (const Entry<I>& e : entries) f(market_.in_place(e));
+      };
+    }
+    const MarketSorter& market_;
+    EntryPart<Entry<I>> part_;
+  };
+
   /// Of the matrix in the file, in the one that is wanted; and the other way round.
   Entry<I> in_place(const Entry<I>& e) const { return swapped_ ? Entry<I>{e.col, e.row, e.value} : e; }
   /// Called for an entry whose sum was rounded: integers are held exactly or refused.
