@@ -1,5 +1,6 @@
 #include "support/catch.h"
 
+#include <algorithm>
 #include <random>
 #include <set>
 
@@ -123,6 +124,102 @@ TEST_CASE("in-links: weights are summed in the order of the file") {
     CHECK(values_of<double>(items[1][0].components[1]) == std::vector<double>{1e16, 0.5});  // (1e16 + 1) + 1
     CHECK(graph.leaving[0] == 1e16 + 3);
     CHECK(graph.leaving[2] == 0.5);
+  }
+}
+
+namespace {
+
+/// All that a graph says, bit by bit.
+struct Bits {
+  std::vector<std::vector<std::string>> rows;
+  std::vector<double> leaving;
+  std::int64_t links = 0, entries = 0;
+  bool operator==(const Bits&) const = default;
+};
+Bits bits_of(const std::string& path, const io::GraphOptions& options) {
+  const io::InLinks graph = io::open_in_links(path, io::inspect_graph(path, options), options);
+  Bits out;
+  for (const ReadItem& item : items_of(*graph.rows)) out.rows.push_back(item[0].components);
+  out.leaving.assign(graph.leaving.values().begin(), graph.leaving.values().end());
+  out.links = graph.links;
+  out.entries = graph.header.entries;
+  return out;
+}
+
+/// The same links in every format. Node 3 has a list that is longer than a thread's share where memory is short.
+void write_graphs(const TemporaryDirectory& dir, std::int64_t nodes) {
+  Edges edges = uneven(nodes, 50'000);
+  for (std::int64_t i = 0; i < 6'000; ++i) edges.emplace_back(3, i * 7919 % nodes);
+  std::stable_sort(edges.begin(), edges.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  Csr<> matrix;
+  matrix.cols = nodes;
+  std::string text, market = "%%MatrixMarket matrix coordinate real general\n" + std::to_string(nodes) + " " +
+                             std::to_string(nodes) + " " + std::to_string(edges.size()) + "\n";
+  for (const auto& [from, to] : edges) {
+    while (std::ssize(matrix.indptr) <= from)
+      matrix.indptr.push_back(static_cast<std::int32_t>(matrix.indices.size()));
+    const auto number = static_cast<std::int64_t>(matrix.indices.size());
+    matrix.indices.push_back(static_cast<std::int32_t>(to));
+    matrix.values.push_back(1.0 / static_cast<double>(1 + number % 1'000));
+    const std::string weight = " 1e-" + std::to_string(number % 9) + "\n";
+    text += std::to_string(from) + " " + std::to_string(to) + weight;
+    market += std::to_string(from + 1) + " " + std::to_string(to + 1) + weight;
+  }
+  matrix.indptr.resize(static_cast<std::size_t>(nodes) + 1, static_cast<std::int32_t>(edges.size()));
+  write_file(dir / "a.npz", npz(members(matrix)));
+  write_file(dir / "b.npz", npz(members(matrix), true));
+  write_file(dir / "a.txt", text);
+  write_file(dir / "a.mtx", market);
+  write_file(dir / "a.i32", pairs_of<std::int32_t>(edges));
+}
+
+}  // namespace
+
+TEST_CASE("in-links: the same bits by any number of threads, from every format and for any memory") {
+  const TemporaryDirectory dir;
+  constexpr std::int64_t nodes = 3'000;
+  write_graphs(dir, nodes);
+  for (const char* name : {"a.npz", "b.npz", "a.txt", "a.mtx", "a.i32"})
+    for (const bool weighted : {false, true}) {
+      if (weighted && name == std::string("a.i32")) continue;
+      io::GraphOptions options{
+          .weighted = weighted, .nodes = 0, .spool_dir = dir.path(), .memory = 64 << 20, .threads = 1};
+      const Bits expected = bits_of(dir / name, options);
+      CHECK(expected.entries == 57'000);
+      for (const int threads : {1, 2, 7, 64, 192})
+        for (const std::int64_t memory : {std::int64_t{800} << 10, std::int64_t{2} << 20,
+                                          std::int64_t{64} << 20, std::int64_t{16} << 30}) {
+          if (memory < 1 << 20 && name == std::string("b.npz")) continue;  // decompressing takes more
+          INFO(name << (weighted ? ", weighted, " : ", ") << threads << " threads, " << memory << " bytes");
+          options.threads = threads;
+          options.memory = memory;
+          CHECK((bits_of(dir / name, options) == expected));
+        }
+    }
+}
+
+TEST_CASE("in-links: what is wrong with a weight is said by any number of threads") {
+  const TemporaryDirectory dir;
+  Csr<> matrix;
+  matrix.cols = 40'000;
+  for (std::int32_t i = 0; i < 40'000; ++i) {
+    matrix.indices.push_back(i);
+    matrix.values.push_back(i == 30'000 || i >= 39'000 ? -1.0 : 0.5);
+    matrix.indptr.push_back(i + 1);
+  }
+  write_file(dir / "a.npz", npz(members(matrix)));
+  std::string market = "%%MatrixMarket matrix coordinate real general\n40000 40000 40000\n";
+  for (int i = 1; i <= 40'000; ++i)
+    market += std::to_string(i) + " " + std::to_string(i) +
+              (i == 30'001 || i > 39'000 ? std::string(" -1\n") : " 0.5\n");
+  write_file(dir / "a.mtx", market);
+  for (const int threads : {1, 2, 7, 64}) {
+    INFO(threads << " threads");
+    const io::GraphOptions options{
+        .weighted = true, .spool_dir = dir.path(), .memory = 3 << 20, .threads = threads};
+    fails<DataError>([&] { bits_of(dir / "a.npz", options); }, "entry (30000, 30000) is -1");
+    fails<DataError>([&] { bits_of(dir / "a.mtx", options); }, "entry (30001, 30001) is -1");
   }
 }
 

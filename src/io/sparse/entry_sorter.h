@@ -33,13 +33,16 @@ class EntrySorter {
   using Give = std::function<void(std::span<const E>)>;
   /// Gets an entry whose sum has been rounded.
   using Rounded = std::function<void(const E&)>;
+  /// Gets the entries once more: those of each column in order, one call at a time. Different columns' come in several
+  /// calls at once, and in any order.
+  using OfColumns = Give;
 
   /// At most `most` entries will come, all within the range.
   EntrySorter(BlockStore& store, const EntryRange& range, std::int64_t most, const SortMemory& memory);
 
   void add(const E& entry) { buckets_.add(entry); }
   /// Ends the use of this object. What the functions throw comes out.
-  void finish(const Give& give, const Rounded& rounded = {});
+  void finish(const Give& give, const Rounded& rounded = {}, const OfColumns& of_columns = {});
 
   /// Whether entries are put together by bucket by the threads that have parsed them, as EntryPart does: where there are
   /// so many of these that they would wait for the one that adds. What they put together lies in memory that is for
@@ -61,6 +64,7 @@ class EntrySorter {
   };
   void sort(const Buckets& buckets, int threads);
   void split(const Bucket& bucket, std::int64_t block_entries);
+  void give_whole(std::span<const E> entries);
   bool fits(const Bucket& bucket) const;
 
   BlockStore& store_;
@@ -68,6 +72,7 @@ class EntrySorter {
   EntryBuckets<E> buckets_;
   Give give_;
   Rounded rounded_;
+  OfColumns of_columns_;
 };
 
 /// One thread's entries on their way into a sorter, part by part.

@@ -362,10 +362,11 @@ InLinks turned_around(const std::shared_ptr<const ReadFile>& file, const GraphHe
   // Of a symmetric matrix it is known now.
   out.header.entries = LinkReader<Kind>(file, header, reading, sorter).read();
   double* const leaving = out.leaving.mutable_data();
-  sorter.finish([&](std::span<const E> links) {
-    for (const E& e : links) leaving[e.col] += Kind::weight(e);
-    rows.append(links);
-  });
+  // Those that leave a node are added up in the order of the nodes that they lead to.
+  sorter.finish([&](std::span<const E> links) { rows.append(links); }, {},
+                [&](std::span<const E> links) {
+                  for (const E& e : links) leaving[e.col] += Kind::weight(e);
+                });
   rows.finish();
   // A rank is divided by it.
   const auto is_out_of_range = [](double sum) {
