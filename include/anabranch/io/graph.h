@@ -42,7 +42,8 @@ struct GraphOptions {
   std::string spool_dir = {};
   /// Bytes that opening may take, and afterwards the links, if they are held in memory, else the largest chunk.
   std::int64_t memory = std::int64_t{256} << 20;
-  /// Threads that parse and sort, 8 at most; 0: as many as the process may use.
+  /// Threads that parse and sort; 0: as many as the process may use. More than 8, and up to 32, only where each has 32 MiB
+  /// of `memory`.
   int threads = 0;
 };
 

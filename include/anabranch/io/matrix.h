@@ -58,7 +58,8 @@ struct OpenOptions {
   /// Bytes the source may hold while opening, and the largest chunk it gives. A row that needs more is
   /// refused (ResourceError) before it is allocated.
   std::int64_t memory = std::int64_t{256} << 20;
-  /// Threads that parse and sort while it is opened, 8 at most; 0: as many as the process may use.
+  /// Threads that parse and sort while it is opened; 0: as many as the process may use. More than 8, and up to 32, only
+  /// where each has 32 MiB of `memory`.
   int threads = 0;
 };
 

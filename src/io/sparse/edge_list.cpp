@@ -126,11 +126,12 @@ void read_text(const ReadFile& file, const Rules& rules, const GraphOptions& opt
   struct State : EdgesOnTheWay {
     TextBlock text;
   };
-  const int threads = reading_threads(options.threads);
-  TextBlocks text(file, 0, text_block_bytes(options.memory, threads));
+  const int threads = reading_threads(options.threads, options.memory);
+  const std::int64_t block = text_block_bytes(options.memory, threads);
+  TextBlocks text(file, 0, block);
   std::int64_t line = 1;
   run_ordered<State>(
-      threads, [&](State& s) { return text.next(s.text); },
+      threads_for(threads, file.size() / block + 1), [&](State& s) { return text.next(s.text); },
       [&](State& s) {
         parse(s.text, rules, s.parsed);
         s.prepare(make_taker);
@@ -157,11 +158,11 @@ void read_pairs(const ReadFile& file, const Rules& rules, const GraphOptions& op
                     counted(file.size(), "byte"), file.size() == 1 ? "is" : "are", 8 * sizeof(I), pair,
                     sizeof(I) == 8 && file.size() % 8 == 0 ? "; of pairs of int32 they are one"
                                                            : ": the file is cut off, or of another kind"));
-  const int threads = reading_threads(options.threads);
+  const int threads = reading_threads(options.threads, options.memory);
   const std::int64_t most = text_block_bytes(options.memory, threads) / pair * pair;
   std::int64_t at = 0, first = 0;
   run_ordered<State>(
-      threads,
+      threads_for(threads, file.size() / most + 1),
       [&](State& s) {
         const std::int64_t n = std::min(most, file.size() - at);
         if (n == 0) return false;

@@ -50,7 +50,7 @@ ShareEnds share_columns(std::span<const E> entries, E* to) {
 }  // namespace
 
 SortMemory::SortMemory(std::int64_t total, int asked)
-    : threads(reading_threads(asked)),
+    : threads(reading_threads(asked, total)),
       buffers(total / 4),
       sorting(std::max<std::int64_t>(total / 2 / threads, 1)) {}
 
@@ -66,7 +66,7 @@ void EntrySorter<E>::finish(const Give& give, const Rounded& rounded, const OfCo
   of_columns_ = of_columns;
   Buckets buckets{{}, buckets_.block_entries()};
   buckets.list = buckets_.finish();
-  sort(buckets, memory_.threads);
+  sort(buckets, threads_for(memory_.threads, std::ssize(buckets.list)));
 }
 
 template <class E>

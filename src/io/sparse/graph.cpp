@@ -243,7 +243,7 @@ class LinkReader {
   /// On several threads. Pieces take an eighth of the memory, and put together by bucket at most twice as much; beside
   /// them there is one at a time that is longer, for which a quarter is left.
   void read_pieces(RaggedStream& rows) {
-    const int threads = reading_threads(options_.threads);
+    const int threads = reading_threads(options_.threads, options_.memory);
     const std::int64_t most = std::min(most_chunk_bytes, options_.memory / 8 / threads);
     struct State {
       std::unique_ptr<SourcePiece> piece;
@@ -262,7 +262,7 @@ class LinkReader {
       };
     };
     run_ordered<State>(
-        threads,
+        threads_for(threads, header_.entries * std::int64_t{sizeof(E)} / most + 1),
         [&](State& s) {
           s.piece = rows.split({.bytes = most});
           if (!s.piece) return false;
@@ -311,12 +311,10 @@ struct Places {
   std::int64_t sorting = 0;  ///< for SortMemory
 };
 
-constexpr std::int64_t most_working_bytes = 256 << 20;
-
-/// `room`: for all of it; `sort_bytes`, `kept_bytes`: that links take.
-Places places_for(std::int64_t room, std::int64_t sort_bytes, std::int64_t kept_bytes) {
+/// `room`: for all of it; `sort_bytes`, `kept_bytes`: that links take; `threads`: as asked for.
+Places places_for(std::int64_t room, std::int64_t sort_bytes, std::int64_t kept_bytes, int threads) {
   // Reading takes a quarter beside what SortMemory divides.
-  const auto working = [&](std::int64_t left) { return std::min(left, most_working_bytes); };
+  const auto working = [&](std::int64_t left) { return std::min(left, reading_memory(threads)); };
   constexpr std::int64_t least = 8 << 20;
   if (sort_bytes + kept_bytes + least <= room) return {true, true, working(room - sort_bytes - kept_bytes)};
   if (kept_bytes + least <= room) return {false, true, room - kept_bytes};
@@ -340,7 +338,8 @@ InLinks turned_around(const std::shared_ptr<const ReadFile>& file, const GraphHe
     throw ResourceError(fmt::format(
         "{}: {} {} {} bytes for how many links leave each, more than the {} bytes of memory given",
         file->name(), counted(n, "node"), n == 1 ? "needs" : "need", leaving_bytes, options.memory));
-  const Places places = places_for(options.memory - leaving_bytes, header.entries * entry_bytes, kept_bytes);
+  const Places places =
+      places_for(options.memory - leaving_bytes, header.entries * entry_bytes, kept_bytes, options.threads);
 
   InLinks out{.name = file->name(), .header = header, .leaving = Vector<double>(n)};
   out.in_memory = places.keep_in_memory;

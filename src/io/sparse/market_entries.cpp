@@ -82,12 +82,13 @@ void read_market_entries(const ReadFile& file, const MatrixMarketHeader& header,
     ParsedBlock<I> parsed;
     std::unique_ptr<PartTaker<Entry<I>>> taker;
   };
-  const int threads = reading_threads(share.threads);
-  TextBlocks text(file, header.begin, text_block_bytes(share.memory, threads));
+  const int threads = reading_threads(share.threads, share.memory);
+  const std::int64_t block = text_block_bytes(share.memory, threads);
+  TextBlocks text(file, header.begin, block);
   std::int64_t lines = header.line;
   std::int64_t entries = 0;
   run_ordered<State>(
-      threads, [&](State& s) { return text.next(s.text); },
+      threads_for(threads, file.size() / block + 1), [&](State& s) { return text.next(s.text); },
       [&](State& s) {
         parse_entries(s.text, header, s.parsed);
         if (s.parsed.fault) return;

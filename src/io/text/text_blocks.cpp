@@ -51,8 +51,26 @@ void TextBlocks::check_line(const std::string& text, std::size_t end) const {
                               file_.name(), begin, counted(bytes_, "byte")));
 }
 
-int reading_threads(int asked) {
-  return std::clamp(asked > 0 ? asked : scheduler::available_concurrency(), 1, 8);
+namespace {
+
+constexpr int any_memory_threads = 8, most_threads = 32;
+constexpr std::int64_t thread_memory = 32 << 20;
+
+}  // namespace
+
+int reading_threads(int asked, std::int64_t memory) {
+  const std::int64_t most =
+      std::clamp<std::int64_t>(memory / thread_memory, any_memory_threads, most_threads);
+  return std::clamp(asked > 0 ? asked : scheduler::available_concurrency(), 1, static_cast<int>(most));
+}
+
+std::int64_t reading_memory(int asked) {
+  return std::max(reading_threads(asked, INT64_MAX), any_memory_threads) * thread_memory;
+}
+
+int threads_for(int threads, std::int64_t pieces) {
+  if (threads <= any_memory_threads) return threads;
+  return static_cast<int>(std::clamp<std::int64_t>(pieces, any_memory_threads, threads));
 }
 
 std::int64_t text_block_bytes(std::int64_t memory, int threads) {

@@ -34,8 +34,15 @@ class TextBlocks {
   std::string carry_;
 };
 
-/// How many threads parse and sort, where so many are asked for; 0: as many as the process may use.
-int reading_threads(int asked);
+/// How many threads parse and sort with so much memory, where so many are asked for; 0: as many as the process may use.
+/// There are more than 8 only where each has 32 MiB: then lines may be as long, and what is sorted at once as much, as
+/// with 8 threads and 256 MiB. More than 32 would wait for whoever reads the file, or appends to what is there: that is
+/// done by one at a time, and takes, as reckoned and not measured, a tenth to a twentieth of all the time.
+int reading_threads(int asked, std::int64_t memory);
+/// The memory for as many of them as there may be.
+std::int64_t reading_memory(int asked);
+/// Of so many, those that have something to do, where there are more than 8 and so few pieces of work.
+int threads_for(int threads, std::int64_t pieces);
 /// How long a block is where all threads together may hold a quarter of `memory`: a block, and what is parsed of it, which
 /// takes up to 8 times as much.
 std::int64_t text_block_bytes(std::int64_t memory, int threads);
