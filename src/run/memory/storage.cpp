@@ -1,7 +1,7 @@
 #include "run/memory/storage.h"
 
 #include <algorithm>
-#include <cstring>
+#include <new>
 #include <utility>
 
 namespace anabranch::runtime {
@@ -41,6 +41,11 @@ std::shared_ptr<void> GrowingBuffer::finish() {
   if (memory_.bytes() - needed > memory_.bytes() / 8) memory_.shrink(needed);
   return pool_->share(std::move(memory_));
 }
+
+/// What lies before the memory that is given out.
+struct BlockPool::Head {
+  Block* block;
+};
 
 void* BlockPool::Block::data() const { return static_cast<std::byte*>(memory.data()) + head; }
 
@@ -134,15 +139,14 @@ void* BlockPool::take(std::int64_t bytes, From from) {
   block->used = true;
   block->shelf = &own;
   Block* const taken = block.get();
-  std::memcpy(taken->memory.data(), static_cast<const void*>(&taken), sizeof taken);
+  new (taken->memory.data()) Head{taken};
   const std::lock_guard lock(own.mutex);
   own.blocks.push_back(std::move(block));
   return taken->data();
 }
 
 void BlockPool::give(void* address) noexcept {
-  Block* block = nullptr;
-  std::memcpy(static_cast<void*>(&block), static_cast<const std::byte*>(address) - head, sizeof block);
+  Block* const block = reinterpret_cast<const Head*>(static_cast<const std::byte*>(address) - head)->block;
   const std::lock_guard lock(block->shelf->mutex);
   block->used = false;
 }

@@ -65,7 +65,7 @@ class BlockPool {
 
  private:
   struct Shelf;
-  /// What lies before the memory that is given out is this block's address.
+  struct Head;
   struct Block {
     Memory memory;
     scheduler::Reservation reservation;
