@@ -487,6 +487,29 @@ TEST_CASE("pieces: of several items of some times the size each thread computes 
   }
 }
 
+TEST_CASE("pieces: others go on while somebody is told of a piece") {
+  for (const auto& [name, executor] : all_executors()) {
+    if (executor->concurrency() < 2) continue;
+    INFO(name);
+    NumbersInPieces numbers(200);
+    std::atomic<int64_t> computed = 0;
+    numbers.on_compute = [&](int64_t) { ++computed; };
+    Trace trace;
+    bool went_on = false;
+    trace.on_chunk([&](const ChunkTimes& chunk) {
+      if (chunk.chunk != 0) return;
+      const int64_t before = computed;
+      for (int i = 0; i < 5000 && !went_on; ++i) {
+        went_on = computed >= before + 3;
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+    });
+    numbers.run(*executor, {.policy = Policy::fixed(1), .trace = &trace});
+    REQUIRE(numbers.committed_is_all());
+    REQUIRE(went_on);
+  }
+}
+
 TEST_CASE("pieces: of one piece, though others are expected, the loops are shared") {
   for (const auto& [name, executor] : all_executors()) {
     if (executor->concurrency() < 2) continue;

@@ -321,26 +321,37 @@ llvm::Value* Emitter::wide_quotient(bool is_signed, llvm::Value* x, llvm::Value*
     return is_signed ? b.CreateICmpULT(b.CreateAdd(v, number(52)), number(53))
                      : b.CreateICmpULT(v, number(52));
   };
-  llvm::Value* large = b.CreateNot(b.CreateAnd(is_moderate(x), is_moderate(y)));
-  if (mask) large = b.CreateSelect(mask, large, llvm::Constant::getNullValue(large->getType()));
-  llvm::BasicBlock *in_double = frame.block("divide_in_double"), *apart = frame.block("divide_lanes"),
-                   *done = frame.block("divided");
-  frame.branch_likely(b.CreateNot(any(large)), in_double, apart);
-  b.SetInsertPoint(in_double);
-  llvm::Type* real = llvm::FixedVectorType::get(b.getDoubleTy(), static_cast<unsigned>(width));
-  llvm::Value* ratio = b.CreateFDiv(b.CreateSIToFP(x, real), b.CreateSIToFP(y, real));
-  llvm::Value* near = b.CreateFPToSI(ratio, type);
-  b.CreateBr(done);
-  b.SetInsertPoint(apart);
-  // In a lane that is not active y may be what an inner quotient has made of numbers that no double holds.
-  llvm::Value* by = mask ? b.CreateSelect(mask, y, llvm::ConstantInt::get(type, 1)) : y;
-  llvm::Value* far = is_signed ? b.CreateSDiv(x, by) : b.CreateUDiv(x, by);
-  b.CreateBr(done);
+  const auto in_double = [&] {
+    llvm::Type* real = llvm::FixedVectorType::get(b.getDoubleTy(), static_cast<unsigned>(width));
+    return b.CreateFPToSI(b.CreateFDiv(b.CreateSIToFP(x, real), b.CreateSIToFP(y, real)), type);
+  };
+  const auto lane_by_lane = [&] {
+    // In a lane that is not active y may be what an inner quotient has made of numbers that no double holds.
+    llvm::Value* by = mask ? b.CreateSelect(mask, y, llvm::ConstantInt::get(type, 1)) : y;
+    return is_signed ? b.CreateSDiv(x, by) : b.CreateUDiv(x, by);
+  };
+  return unless_any(b.CreateNot(b.CreateAnd(is_moderate(x), is_moderate(y))), in_double, lane_by_lane);
+}
+
+llvm::Value* Emitter::unless_any(llvm::Value* lanes, const std::function<llvm::Value*()>& usual,
+                                 const std::function<llvm::Value*()>& other) {
+  if (mask) lanes = b.CreateSelect(mask, lanes, llvm::Constant::getNullValue(lanes->getType()));
+  llvm::BasicBlock *good = frame.block("usual"), *rare = frame.block("other"), *done = frame.block("either");
+  frame.branch_likely(b.CreateNot(any(lanes)), good, rare);
+  const auto in = [&](llvm::BasicBlock*& block, const std::function<llvm::Value*()>& emit) {
+    b.SetInsertPoint(block);
+    llvm::Value* value = emit();
+    block = b.GetInsertBlock();
+    b.CreateBr(done);
+    return value;
+  };
+  llvm::Value* of_usual = in(good, usual);
+  llvm::Value* of_other = in(rare, other);
   b.SetInsertPoint(done);
-  llvm::PHINode* quotient = b.CreatePHI(type, 2);
-  quotient->addIncoming(near, in_double);
-  quotient->addIncoming(far, apart);
-  return quotient;
+  llvm::PHINode* either = b.CreatePHI(of_usual->getType(), 2);
+  either->addIncoming(of_usual, good);
+  either->addIncoming(of_other, rare);
+  return either;
 }
 
 llvm::Value* Emitter::float_remainder(ScalarType type, llvm::Value* x, llvm::Value* y) {
@@ -365,42 +376,33 @@ llvm::Value* Emitter::double_remainders(llvm::Value* x, llvm::Value* y) {
   llvm::Type* type = x->getType();
   const auto size = [&](llvm::Value* v) { return b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, v); };
   llvm::Value* ratio = b.CreateFDiv(x, y);
+  const auto by_quotient = [&]() -> llvm::Value* {
+    const auto with_sign_of_x = [&](llvm::Value* v) {
+      return b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, v, x);
+    };
+    llvm::Value* whole = b.CreateUnaryIntrinsic(llvm::Intrinsic::trunc, ratio);
+    llvm::Value* rest = b.CreateIntrinsic(llvm::Intrinsic::fma, {type}, {b.CreateFNeg(whole), y, x});
+    // Of the other sign: one y too many.
+    llvm::Value* too_many =
+        b.CreateFCmpOLT(b.CreateFMul(with_sign_of_x(llvm::ConstantFP::get(type, 1.0)), rest),
+                        llvm::ConstantFP::get(type, 0.0));
+    rest = b.CreateSelect(too_many, b.CreateFAdd(rest, with_sign_of_x(y)), rest);
+    // Of a smaller x it is x, also if y is infinite.
+    return b.CreateSelect(b.CreateFCmpOLT(size(x), size(y)), x, with_sign_of_x(rest));
+  };
+  const auto lane_by_lane = [&] {
+    llvm::Function* exact = remainder_function(*frame.function());
+    llvm::Value* all = llvm::PoisonValue::get(type);
+    for (int lane = 0; lane < width; ++lane) {
+      const auto n = static_cast<std::uint64_t>(lane);
+      llvm::Value* one = b.CreateCall(exact, {b.CreateExtractElement(x, n), b.CreateExtractElement(y, n)});
+      all = b.CreateInsertElement(all, one, n);
+    }
+    return all;
+  };
   // A NaN is far, too: of nothing by nothing, or of infinities.
   llvm::Value* far = b.CreateFCmpUGE(size(ratio), llvm::ConstantFP::get(type, 0x1p52));
-  if (mask) far = b.CreateSelect(mask, far, llvm::Constant::getNullValue(far->getType()));
-  llvm::BasicBlock *near_all = frame.block("remainder_by_quotient"), *apart = frame.block("remainder_lanes"),
-                   *done = frame.block("remainders");
-  frame.branch_likely(b.CreateNot(any(far)), near_all, apart);
-
-  b.SetInsertPoint(near_all);
-  llvm::Value* whole = b.CreateUnaryIntrinsic(llvm::Intrinsic::trunc, ratio);
-  llvm::Value* rest = b.CreateIntrinsic(llvm::Intrinsic::fma, {type}, {b.CreateFNeg(whole), y, x});
-  const auto with_sign_of_x = [&](llvm::Value* v) {
-    return b.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, v, x);
-  };
-  // Of the other sign: one y too many.
-  llvm::Value* too_many = b.CreateFCmpOLT(
-      b.CreateFMul(with_sign_of_x(llvm::ConstantFP::get(type, 1.0)), rest), llvm::ConstantFP::get(type, 0.0));
-  rest = b.CreateSelect(too_many, b.CreateFAdd(rest, with_sign_of_x(y)), rest);
-  // Of a smaller x it is x, also if y is infinite.
-  llvm::Value* near_rest = b.CreateSelect(b.CreateFCmpOLT(size(x), size(y)), x, with_sign_of_x(rest));
-  b.CreateBr(done);
-
-  b.SetInsertPoint(apart);
-  llvm::Function* exact = remainder_function(*frame.function());
-  llvm::Value* far_rest = llvm::PoisonValue::get(type);
-  for (int lane = 0; lane < width; ++lane) {
-    const auto n = static_cast<std::uint64_t>(lane);
-    llvm::Value* one = b.CreateCall(exact, {b.CreateExtractElement(x, n), b.CreateExtractElement(y, n)});
-    far_rest = b.CreateInsertElement(far_rest, one, n);
-  }
-  b.CreateBr(done);
-
-  b.SetInsertPoint(done);
-  llvm::PHINode* remainders = b.CreatePHI(type, 2);
-  remainders->addIncoming(near_rest, near_all);
-  remainders->addIncoming(far_rest, apart);
-  return remainders;
+  return unless_any(far, by_quotient, lane_by_lane);
 }
 
 }  // namespace anabranch::cpu

@@ -175,6 +175,9 @@ class Emitter {
   llvm::Value* wide_quotient(bool is_signed, llvm::Value* x, llvm::Value* y);
   llvm::Value* float_remainder(ScalarType type, llvm::Value* x, llvm::Value* y);
   llvm::Value* double_remainders(llvm::Value* x, llvm::Value* y);
+  /// What `other` gives if any active lane is one of these, else what `usual` gives: one of both is executed.
+  llvm::Value* unless_any(llvm::Value* lanes, const std::function<llvm::Value*()>& usual,
+                          const std::function<llvm::Value*()>& other);
 
   // emit_mathematical.cpp
   llvm::Value* mathematical(ir::Primitive primitive, ScalarType type, llvm::Value* x, llvm::Value* y);

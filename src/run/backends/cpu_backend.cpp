@@ -128,7 +128,7 @@ void CpuBackend::launch(const kernel::Kernel& kernel, const std::vector<void*>& 
   const cpu::CompiledKernel& code = *compiled;
   RunTrace* const trace =
       context_.trace && RunTrace::is_drawn(context_.trace->place().chunk) ? context_.trace.get() : nullptr;
-  const bool from_memory = bytes_read >= cache_bytes_, in_line = context_.executor.runs_in_line();
+  const bool from_memory = bytes_read >= cache_bytes_;
   cpu::CacheStatistics late;
   // Also where the launch throws.
   const struct Late {
@@ -146,7 +146,7 @@ void CpuBackend::launch(const kernel::Kernel& kernel, const std::vector<void*>& 
     cpu::launch(
         kernel, code,
         {buffers, scalars, items, from_memory, named, &stop_word_, &late, cache_bytes_ == 0,
-         in_line ? 1 : context_.executor.concurrency()},
+         context_.executor.concurrency_here()},
         [&](std::int64_t pieces, const std::function<void(std::int64_t)>& piece) {
           context_.executor.parallel_for(pieces, [&](std::int64_t i) {
             check_stop();
@@ -156,7 +156,7 @@ void CpuBackend::launch(const kernel::Kernel& kernel, const std::vector<void*>& 
         [&](std::int64_t bytes) {
           return context_.take_counted(fmt::format("partial results of {}", kernel.name), bytes);
         },
-        in_line ? elements_in_line : 0);
+        context_.executor.runs_in_line() ? elements_in_line : 0);
   });
 }
 

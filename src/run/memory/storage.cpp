@@ -4,6 +4,8 @@
 #include <new>
 #include <utility>
 
+#include "ir/aligned_memory.h"
+
 namespace anabranch::runtime {
 
 namespace {
@@ -12,12 +14,12 @@ namespace {
 /// memory that is in the cache, as they would if all were as small.
 constexpr std::int64_t most_waste = 16;
 
-constexpr const char* name = "intermediate arrays";
+constexpr const char* name_in_budget = "intermediate arrays";
 
-/// Before what is given out: the block's address.
-constexpr std::size_t head = 64;
+/// Bytes before what is given out, for a Head: as many as it is aligned to.
+constexpr std::size_t head_bytes = ir::memory_alignment;
 /// Behind it: what clamped reads of empty arrays may touch.
-constexpr std::int64_t tail = 64;
+constexpr std::int64_t tail_bytes = 64;
 
 /// Threads in the order in which they have asked.
 std::size_t number_of_this_thread() {
@@ -42,12 +44,11 @@ std::shared_ptr<void> GrowingBuffer::finish() {
   return pool_->share(std::move(memory_));
 }
 
-/// What lies before the memory that is given out.
 struct BlockPool::Head {
   Block* block;
 };
 
-void* BlockPool::Block::data() const { return static_cast<std::byte*>(memory.data()) + head; }
+void* BlockPool::Block::data() const { return static_cast<std::byte*>(memory.data()) + head_bytes; }
 
 BlockPool::~BlockPool() {
   for (const auto& at : shelves_) {
@@ -109,9 +110,9 @@ std::unique_ptr<BlockPool::Block> BlockPool::make(std::int64_t bytes, From from)
   else
     drop_below(own_shelf(), bytes);
   auto block = std::make_unique<Block>();
-  auto reservation = budget_.try_reserve(name, bytes);
+  auto reservation = budget_.try_reserve(name_in_budget, bytes);
   if (!reservation) trim();  // those that are much larger, and other threads', too
-  block->reservation = reservation ? std::move(*reservation) : budget_.reserve(name, bytes);
+  block->reservation = reservation ? std::move(*reservation) : budget_.reserve(name_in_budget, bytes);
   block->memory = memory_.take(static_cast<std::size_t>(bytes));
   return block;
 }
@@ -131,7 +132,7 @@ void BlockPool::drop_below(std::int64_t bytes) {
 }
 
 void* BlockPool::take(std::int64_t bytes, From from) {
-  const std::int64_t wanted = bytes + static_cast<std::int64_t>(head) + tail;
+  const std::int64_t wanted = bytes + static_cast<std::int64_t>(head_bytes) + tail_bytes;
   Shelf& own = own_shelf();
   std::unique_ptr<Block> block = take_idle(own, wanted);
   if (!block && (from == From::all || is_mostly_idle(wanted))) block = take_idle(wanted);
@@ -146,7 +147,8 @@ void* BlockPool::take(std::int64_t bytes, From from) {
 }
 
 void BlockPool::give(void* address) noexcept {
-  Block* const block = reinterpret_cast<const Head*>(static_cast<const std::byte*>(address) - head)->block;
+  Block* const block =
+      reinterpret_cast<const Head*>(static_cast<const std::byte*>(address) - head_bytes)->block;
   const std::lock_guard lock(block->shelf->mutex);
   block->used = false;
 }

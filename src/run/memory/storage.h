@@ -65,7 +65,7 @@ class BlockPool {
 
  private:
   struct Shelf;
-  struct Head;
+  struct Head;  ///< before what is given out: whose it is
   struct Block {
     Memory memory;
     scheduler::Reservation reservation;
