@@ -467,6 +467,7 @@ TEST_CASE("pieces: of several items of some times the size each thread computes 
     int64_t next = 0;
     std::vector<int64_t> item_of(64);
     std::atomic<int> begun = 0;
+    std::atomic<bool> one_after_the_other = false;
     PiecePhases phases;
     phases.take = [&](int slot, const Target&) -> std::optional<ChunkSize> {
       if (next == 20) return std::nullopt;
@@ -478,12 +479,13 @@ TEST_CASE("pieces: of several items of some times the size each thread computes 
       if (item_of[static_cast<std::size_t>(slot)] >= 2) return Computed::whole;
       ++begun;
       for (int i = 0; i < 5000 && begun < 2; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      if (begun < 2) one_after_the_other = true;
       return Computed::whole;
     };
     phases.commit = [](int) {};
     run_piecewise(*executor, phases, {.policy = Policy::adaptive(), .max_ring = 64, .start_work = 10});
     REQUIRE(next == 20);
-    REQUIRE(begun == 2);
+    REQUIRE(!one_after_the_other);
   }
 }
 
@@ -516,15 +518,18 @@ TEST_CASE("pieces: of one piece, though others are expected, the loops are share
     INFO(name);
     NumbersInPieces numbers(1);
     std::atomic<int> here = 0;
+    std::atomic<bool> one_after_the_other = false;
     numbers.on_compute = [&](int64_t) {
       executor->parallel_for(2, [&](int64_t) {
         ++here;
         for (int i = 0; i < 5000 && here < 2; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        if (here < 2) one_after_the_other = true;
       });
     };
     numbers.run(*executor, {.policy = Policy::fixed(1)});
     REQUIRE(numbers.committed_is_all());
     REQUIRE(here == 2);
+    REQUIRE(!one_after_the_other);
   }
 }
 
