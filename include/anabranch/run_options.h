@@ -46,8 +46,8 @@ struct RunOptions {
   /// "adaptive", "paper", "fixed:N" (items per chunk; of a live source, waits for N).
   std::string scheduler = "adaptive";
   std::stop_token stop{};  ///< request_stop ends the run with Cancelled, endless loops included
-  /// Called after every chunk, once at a time. Nothing is read meanwhile, so it must not wait for a source. In
-  /// `stream_out` by the thread that takes the items, before it gets the first one of the chunk.
+  /// Called after every chunk, once at a time, by any thread of the run. It must not wait for a source: others may not read
+  /// meanwhile. In `stream_out` by the thread that takes the items, before it gets the first one of the chunk.
   std::function<void(const Progress&)> progress{};
   /// Given each line that the operation `trace` prints, without its end, one at a time in a run, on any thread; empty: they
   /// go to standard error.
