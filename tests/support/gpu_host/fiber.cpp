@@ -64,6 +64,29 @@ namespace {
 constexpr std::size_t guard = 4096;
 constexpr std::size_t stack_bytes = 256 * 1024;
 
+#if defined(__SANITIZE_THREAD__)
+/// What all fibers of this OS thread are to ThreadSanitizer.
+class TsanFiber {
+ public:
+  TsanFiber() : fiber_(__tsan_create_fiber(0)) {}
+  TsanFiber(const TsanFiber&) = delete;
+  ~TsanFiber() { __tsan_destroy_fiber(fiber_); }
+  void* get() const { return fiber_; }
+  /// The calls that forgotten fibers were in are forgotten, too.
+  void renew() {
+    __tsan_destroy_fiber(fiber_);
+    fiber_ = __tsan_create_fiber(0);
+  }
+
+ private:
+  void* fiber_;
+};
+TsanFiber& tsan_fiber() {
+  static thread_local TsanFiber fiber;
+  return fiber;
+}
+#endif
+
 }  // namespace
 
 FiberStack::FiberStack() {
@@ -71,19 +94,12 @@ FiberStack::FiberStack() {
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (pages_ == MAP_FAILED) throw std::bad_alloc();
   ::mprotect(pages_, guard, PROT_NONE);
-#if defined(__SANITIZE_THREAD__)
-  tsan_ = __tsan_create_fiber(0);
-#endif
 }
 
-FiberStack::FiberStack(FiberStack&& other) noexcept
-    : pages_(std::exchange(other.pages_, nullptr)), tsan_(std::exchange(other.tsan_, nullptr)) {}
+FiberStack::FiberStack(FiberStack&& other) noexcept : pages_(std::exchange(other.pages_, nullptr)) {}
 
 FiberStack::~FiberStack() {
   if (!pages_) return;
-#if defined(__SANITIZE_THREAD__)
-  __tsan_destroy_fiber(tsan_);
-#endif
 #if defined(__SANITIZE_ADDRESS__)
   __asan_unpoison_memory_region(bottom(), bytes());
 #endif
@@ -99,11 +115,18 @@ FiberHost::FiberHost() {
 #endif
 }
 
+FiberHost::~FiberHost() {
+#if defined(__SANITIZE_THREAD__)
+  if (unfinished_ > 0) tsan_fiber().renew();
+#endif
+}
+
 Fiber::Fiber(FiberHost& host, FiberStack& stack, Body body, void* argument)
     : host_(&host), stack_(&stack), body_(body), argument_(argument) {
 #if defined(__SANITIZE_ADDRESS__)
   __asan_unpoison_memory_region(stack.bottom(), stack.bytes());  // of a fiber that was forgotten
 #endif
+  ++host.unfinished_;
   // As `switch` leaves it: r15, r14, r13, r12, rbx, rbp, where to go on. Then the stack pointer is at a
   // multiple of 16, as `begin`, which nobody called, expects.
   auto** top = reinterpret_cast<void**>(stack.bottom() + stack.bytes()) - 3;
@@ -120,7 +143,7 @@ void Fiber::resume() {
   __sanitizer_start_switch_fiber(&host_->fake_stack_, stack_->bottom(), stack_->bytes());
 #endif
 #if defined(__SANITIZE_THREAD__)
-  __tsan_switch_to_fiber(stack_->tsan_, 0);
+  __tsan_switch_to_fiber(tsan_fiber().get(), 0);
 #endif
   anabranch_gpu_host_switch(&host_->stack_pointer_, stack_pointer_);
 #if defined(__SANITIZE_ADDRESS__)
@@ -135,7 +158,7 @@ ANABRANCH_FIBER_ENDS_HERE void Fiber::leave(bool for_good) {
 #if defined(__SANITIZE_THREAD__)
   __tsan_switch_to_fiber(host_->tsan_, 0);
 #endif
-  static_cast<void>(for_good);
+  if (for_good) --host_->unfinished_;
   anabranch_gpu_host_switch(&stack_pointer_, host_->stack_pointer_);
 #if defined(__SANITIZE_ADDRESS__)
   __sanitizer_finish_switch_fiber(fake_stack_, &host_->bottom_, &host_->bytes_);

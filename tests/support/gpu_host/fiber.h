@@ -5,7 +5,8 @@
 #include <vector>
 
 /// Cooperative threads of one OS thread, for the executor. x86-64, System V ABI; AddressSanitizer and
-/// ThreadSanitizer are told about every switch.
+/// ThreadSanitizer are told about every switch. To the latter all fibers of an OS thread are one: with one for each of a
+/// thousand every atomic operation of the process had a thousand clocks to look at.
 namespace anabranch::gpu_host {
 
 /// Memory for a fiber's stack, with a page below it that nobody may touch.
@@ -21,7 +22,6 @@ class FiberStack {
  private:
   friend class Fiber;
   void* pages_ = nullptr;
-  void* tsan_ = nullptr;
 };
 
 /// Marks the functions that a fiber ends in: ThreadSanitizer would count calls that never return, until it has no room.
@@ -35,6 +35,8 @@ class FiberStack {
 class FiberHost {
  public:
   FiberHost();
+  FiberHost(const FiberHost&) = delete;
+  ~FiberHost();
 
  private:
   friend class Fiber;
@@ -42,6 +44,7 @@ class FiberHost {
   void* fake_stack_ = nullptr;
   const void* bottom_ = nullptr;
   std::size_t bytes_ = 0;
+  int unfinished_ = 0;  ///< fibers that have not left for good
   void* tsan_ = nullptr;
 };
 
