@@ -49,7 +49,7 @@ struct Piece {
   enum class State : std::uint8_t {
     working,     ///< a thread reads or computes it
     for_driver,  ///< read; so large that all threads are to compute it
-    for_alone,   ///< read; there was not memory enough beside the others
+    for_alone,   ///< read; it could not be computed beside the others, for want of memory mostly
     done
   };
   int64_t index = 0;

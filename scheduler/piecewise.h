@@ -23,8 +23,9 @@ struct PiecePhases {
   std::function<std::optional<ChunkSize>(int slot, const Target& target)> take;
   /// Reads it: its size.
   std::function<ChunkSize(int slot)> read;
-  /// Without `alone` it may throw ChunkTooBig where memory is short, with nothing left behind. Then it is called again
-  /// with `alone`: all pieces before this one have been committed, and no other one is being worked at.
+  /// Without `alone` it may throw ChunkTooBig where memory is short, or it needs what is known when those before it are
+  /// done, with nothing left behind. Then it is called again with `alone`: all pieces before this one have been committed,
+  /// and no other one is being worked at.
   /// After `in_parts` the controller asks for smaller pieces.
   std::function<Computed(int slot, bool alone)> compute;
   /// Of the piece that was computed: the most that arrays held which computing it made and read again. Null: not known.

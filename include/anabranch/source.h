@@ -53,6 +53,8 @@ struct Limit {
   std::chrono::steady_clock::time_point until = std::chrono::steady_clock::time_point::max();
   std::stop_token stop{};
   std::span<const WrittenMemory> written{};
+  /// Of `split`: whether a piece has to say how many items it has before they are read.
+  bool counted = true;
 };
 
 /// The next item takes more than Limit::memory, and nothing has been allocated. It has not been consumed:
@@ -142,6 +144,8 @@ struct SourceChunk {
 class ANABRANCH_API SourcePiece {
  public:
   virtual ~SourcePiece();
+  /// Negative where only reading them tells, as it does of lines of a text; so only where Limit::counted is false. It is at
+  /// least one, and at most Limit::items, all the same.
   virtual std::int64_t items() const = 0;
   /// Elements of its largest component, as far as they are known before the items have been read. Here: one an item.
   virtual std::int64_t work() const;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -37,7 +38,7 @@ SinkPass::~SinkPass() = default;
 SinkBase::~SinkBase() = default;
 SourceBase::~SourceBase() = default;
 SourcePiece::~SourcePiece() = default;
-std::int64_t SourcePiece::work() const { return items(); }
+std::int64_t SourcePiece::work() const { return std::max<std::int64_t>(items(), 1); }
 std::int64_t SourcePiece::bytes() const { return 0; }
 
 namespace {

@@ -279,7 +279,7 @@ Program computed_range() {
   return [program = compile(consume(elements(stream_in(rows))))] { return text(program.run(busy())); };
 }
 
-/// `folder` holds a.npz (stored), b.npz (deflated), c.mtx, d.txt. No recordings: libsndfile itself does not survive
+/// `folder` holds a.npz (stored), b.npz (deflated), c.mtx, d.txt, f.txt. No recordings: libsndfile itself does not survive
 /// every allocation that fails.
 std::vector<Case> programs(const TemporaryDirectory& folder) {
   const auto from_file = [&folder](const char* name) {
@@ -421,6 +421,11 @@ std::vector<Case> programs(const TemporaryDirectory& folder) {
              map_seq([](auto line) { return unit(size(line)); }, stream_in(io::open_lines(folder / "d.txt")));
          return text(run(consume(elements(lengths)), busy()));
        }},
+      {"lines of a larger file, counted by who reads them",
+       [program = compile(consume(elements(map_seq([](auto line) { return unit(size(line)); },
+                                                   stream_in(io::open_lines(folder / "f.txt"))))))] {
+         return text(program.run({.threads = 2}));
+       }},
       {"a range that computes its items, in a program that has failed before", computed_range()},
       {"pushed items",
        [=] {
@@ -494,6 +499,9 @@ struct Files : TemporaryDirectory {
     for (int i = 0; i < 200; ++i)
       words += std::string(static_cast<std::size_t>(1 + i % 13), 'a') + (i % 4 == 0 ? "\n" : " ");
     io_test::write_file(*this / "d.txt", words);
+    std::string lines;
+    for (int i = 0; i < 400; ++i) lines += std::string(static_cast<std::size_t>(500 + i % 13), 'a') + '\n';
+    io_test::write_file(*this / "f.txt", lines);
   }
 };
 

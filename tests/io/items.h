@@ -73,7 +73,9 @@ inline ReadItems items_in_pieces(anabranch::SourceBase& source, const anabranch:
     if (failure) std::rethrow_exception(failure);
   ReadItems items;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
-    CHECK(pieces[i]->items() == chunks[i].items);
+    const bool is_open = pieces[i]->items() < 0 && !limit.counted;
+    CHECK((is_open || pieces[i]->items() == chunks[i].items));
+    CHECK((chunks[i].items > 0 && chunks[i].items <= limit.items));
     pieces[i]->complete();
     append_items(source, chunks[i], items);
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <random>
+#include <tuple>
 
 #include <anabranch/io.h>
 
@@ -130,6 +131,10 @@ TEST_CASE("text: files larger than every block, from the disk") {
     CHECK((items_of(*source.erased(), {INT64_MAX, 1 << 20}) == expected));
     source.erased()->rewind();
     CHECK((items_in_pieces(*source.erased(), {INT64_MAX, INT64_MAX, 300'000}) == expected));
+    for (const std::int64_t size : {5'000, 8'191, 300'000, 1'000'000}) {
+      source.erased()->rewind();
+      CHECK((items_in_pieces(*source.erased(), {.items = size, .work = size, .counted = false}) == expected));
+    }
     source.erased()->rewind();
     CHECK((items_of(*source.erased(), {10'000}) == expected));
   }
@@ -175,6 +180,180 @@ TEST_CASE("text: an item longer than allowed is an error that names it, its line
   CHECK_THAT(fault(TextItems::lines, giant, 10'000, {1}), Contains("line 2 is longer than 10000 bytes"));
   CHECK_THAT(fault(TextItems::words, giant + " y", 10'000, {1}), Contains("word 2, in line 2,"));
   CHECK(fault(TextItems::lines, giant, 1 << 20).empty());
+}
+
+using Pieces = std::vector<std::unique_ptr<SourcePiece>>;
+
+/// All that is left of it.
+Pieces pieces_of(SourceBase& source, const Limit& limit) {
+  Pieces pieces;
+  while (auto piece = source.split(limit)) pieces.push_back(std::move(piece));
+  return pieces;
+}
+/// Pieces of about so many bytes, counted where that is needed.
+Limit open_limit(std::int64_t size) { return {.items = size, .work = size, .counted = false}; }
+
+std::ptrdiff_t not_counted(const Pieces& pieces) {
+  return std::count_if(pieces.begin(), pieces.end(), [](const auto& piece) { return piece->items() < 0; });
+}
+
+TEST_CASE("text: where the last item of a block ends") {
+  const auto end = [](TextItems kind, const std::string& text) {
+    return io::detail::end_of_last_item(kind, reinterpret_cast<const unsigned char*>(text.data()),
+                                        std::ssize(text));
+  };
+  for (const auto& [text, lines, words] : std::vector<std::tuple<std::string, int, int>>{{"", 0, 0},
+                                                                                         {"ab", 0, 0},
+                                                                                         {"a b", 0, 2},
+                                                                                         {"\n", 1, 0},
+                                                                                         {" \n\n ", 3, 0},
+                                                                                         {"a\n", 2, 2},
+                                                                                         {"a\r\n\n", 4, 4},
+                                                                                         {"a\n\nb", 3, 3},
+                                                                                         {"a  \n \tb", 4, 6},
+                                                                                         {" \nbcd", 2, 0}}) {
+    INFO(text);
+    CHECK(end(TextItems::lines, text) == lines);
+    CHECK(end(TextItems::words, text) == words);
+  }
+}
+
+TEST_CASE("text: pieces are counted when they are read, unless that could go wrong") {
+  std::string text;
+  for (int i = 0; i < 20'000; ++i) text += i % 3 == 0 ? "\n" : "a line, and \t words\r\n";
+  for (const TextItems kind : {TextItems::lines, TextItems::words}) {
+    /// Pieces that were not counted, and all.
+    const auto open_pieces = [&](const std::string& of, const Limit& limit) {
+      const auto source = open(kind, of);
+      const Pieces pieces = pieces_of(*source, limit);
+      for (const auto& piece : pieces) {
+        SourceChunk chunk;
+        piece->read(chunk);
+        CHECK(chunk.items <= limit.items);
+        const std::int64_t bytes = piece->items() < 0 ? chunk.bytes - chunk.bytes / 8 : 0;  // but for slack
+        CHECK(bytes <= std::min(limit.bytes, limit.memory));
+        piece->complete();
+      }
+      return std::pair(not_counted(pieces), std::ssize(pieces));
+    };
+    const auto none_open = [&](const std::string& of, const Limit& limit) {
+      return open_pieces(of, limit).first == 0;
+    };
+    const Limit limit = open_limit(9'000);
+    const auto [usual, usual_all] = open_pieces(text, limit);
+    CHECK(usual == usual_all - 1);  // the last one reaches the end of the file
+    CHECK(usual >= 20);
+    Limit other = limit;
+    other.counted = true;
+    CHECK(none_open(text, other));
+    other = limit;
+    other.items = 5'000;  // there might be more
+    CHECK(none_open(text, other));
+    for (std::int64_t Limit::* const bytes : {&Limit::bytes, &Limit::memory}) {
+      other = limit;
+      other.*bytes = 20'000;  // the offsets of empty lines might take more
+      CHECK(none_open(text, other));
+      CHECK(none_open(std::string(200'000, '\n') + "x ", other));
+      other.*bytes = 40'000;  // so pieces are smaller
+      const auto [open, all] = open_pieces(text, other);
+      CHECK(open == all - 1);
+      CHECK(open > usual);
+      if (kind == TextItems::lines) CHECK(open_pieces(std::string(200'000, '\n'), other).first > 0);
+    }
+    // No end of an item is found close enough.
+    CHECK(none_open(std::string(8'000, '\n') + std::string(8'000, 'x') + "\n", limit));
+    CHECK(none_open("x" + std::string(30'000, ' ') + "\n", limit));
+  }
+}
+
+TEST_CASE("text: what is in pieces that are not counted") {
+  std::mt19937_64 random(2);
+  for (int trial = 0; trial < 8; ++trial) {
+    std::string text;
+    while (text.size() < 60'000) {
+      for (std::uint64_t n = random() % (trial % 2 == 0 ? 12U : 150U); n > 0; --n)
+        text += " \tabcdefghij\r"[random() % 13];
+      if (random() % 5 == 0) text += std::string(random() % 100, trial % 3 == 0 ? '\n' : ' ');
+      text += random() % 3 == 0 ? "\r\n" : "\n";
+    }
+    if (trial % 4 == 0) text += "the end";
+    for (const TextItems kind : {TextItems::lines, TextItems::words}) {
+      const auto source = open(kind, text);
+      const auto expected = items_from(divided(kind, text));
+      for (const std::int64_t size : {4'096, 4'100, 5'003, 20'000, 50'000}) {
+        source->rewind();
+        CHECK(not_counted(pieces_of(*source, open_limit(size))) > 0);
+        source->rewind();
+        CHECK(items_in_pieces(*source, open_limit(size)) == expected);
+      }
+      // Some are counted, as a limit says.
+      source->rewind();
+      ReadItems items;
+      for (int k = 0;; ++k) {
+        const auto piece = source->split(k % 3 == 1 ? Limit{.items = 7} : open_limit(6'000));
+        if (!piece) break;
+        SourceChunk chunk;
+        piece->read(chunk);
+        piece->complete();
+        append_items(*source, chunk, items);
+      }
+      CHECK(items == expected);
+    }
+  }
+}
+
+TEST_CASE("text: a piece that was not counted says which item is too long") {
+  // Behind the first word a block that has none.
+  const std::string white_space = "a\n" + std::string(10'000, '\n');
+  const int lines_before = 10'001;
+  for (const TextItems kind : {TextItems::lines, TextItems::words})
+    for (const int wrong : {0, 1, 700, 9'999, 15'000, 19'999}) {
+      std::string text = white_space;
+      for (int i = 0; i < 20'000; ++i) text += (i == wrong ? std::string(60, 'x') : "some") + " word\n";
+      const std::string line = std::to_string(lines_before + wrong + 1),
+                        message = kind == TextItems::lines ? "line " + line + " is longer than 50 bytes"
+                                                           : "word " + std::to_string(2 * wrong + 2) +
+                                                                 ", in line " + line + ", is longer";
+      const auto source = open(kind, text, {.longest = 50});
+      for (const bool complete : {true, false}) {
+        source->rewind();
+        Pieces pieces = pieces_of(*source, open_limit(9'000));
+        REQUIRE(not_counted(pieces) >= 10);
+        const auto read_all = [&] {
+          if (!complete) std::reverse(pieces.begin(), pieces.end());
+          for (const auto& piece : pieces) {
+            SourceChunk chunk;
+            piece->read(chunk);
+            if (complete) piece->complete();
+          }
+        };
+        CHECK_THROWS_WITH(read_all(), Contains(message));
+      }
+      source->rewind();
+      CHECK_THROWS_WITH(items_of(*source, {.items = 100}), Contains(message));
+    }
+}
+
+TEST_CASE("text: a file that changes while its pieces are read") {
+  TemporaryDirectory dir;
+  const std::string path = dir / "t.txt";
+  std::string text;
+  for (int i = 0; i < 5'000; ++i) text += "a word\r\n";
+  for (const bool lines : {true, false}) {
+    write_file(path, text);
+    const auto source = lines ? io::open_lines(path) : io::open_words(path);
+    const Pieces pieces = pieces_of(*source.erased(), open_limit(10'000));
+    REQUIRE(not_counted(pieces) > 2);
+    SourceChunk chunk;
+    pieces[0]->read(chunk);
+    pieces[0]->complete();
+    write_file(path, text + "x");
+    pieces[1]->read(chunk);
+    CHECK_THROWS_WITH(pieces[1]->complete(), path + ": the file changed while it was read");
+    // All of it has been read before, but for what an end of it was looked for in.
+    write_file(path, "a");
+    CHECK_THROWS_AS(pieces[2]->read(chunk), DataError);
+  }
 }
 
 TEST_CASE("text: an item that does not fit is refused, and given when it does") {

@@ -1,6 +1,9 @@
 #include <atomic>
+#include <string>
+#include <vector>
 
 #include "agree.h"
+#include "io/matrix_files.h"
 #include "support/memory_sink.h"
 #include "support/memory_source.h"
 
@@ -10,8 +13,10 @@ namespace anabranch::testing {
 namespace {
 
 /// Runs with ever more memory, until several in a row have had enough: each has too little, or gives what is expected.
-void in_any_memory(std::int64_t least, const std::function<void(const RunOptions&)>& run) {
-  for (const char* scheduler : {"adaptive", "fixed:1", "fixed:7", "fixed:1000000"})
+void in_any_memory(std::int64_t least, const std::function<void(const RunOptions&)>& run,
+                   const std::vector<std::string>& schedulers = {"adaptive", "fixed:1", "fixed:7",
+                                                                 "fixed:1000000"}) {
+  for (const std::string& scheduler : schedulers)
     for (const int threads : {1, 2, 4}) {
       std::int64_t memory = least;
       for (int enough = 0; enough < 5; memory += memory / 12) {
@@ -63,6 +68,27 @@ TEST_CASE("little memory: streams that are read in pieces, side by side, and of 
             return unit(the(total_of_sums(x)) + 1000 * the(total_of_sums(y)) + cast<double>(size(y)));
           },
           stream_in(Source<Vector<double>>(a)), stream_in(Source<Vector<double>>(b))))));
+}
+
+TEST_CASE("little memory: lines that become short where long ones were expected", "[once]") {
+  // Their offsets then take four times what the text does.
+  const TemporaryDirectory dir;
+  std::string text;
+  for (int i = 0; i < 3'000; ++i) text += std::string(static_cast<std::size_t>(60 + i % 9), 'x') + '\n';
+  for (int i = 0; i < 60'000; ++i) text += i % 50 == 0 ? "1\n" : "\n";
+  for (int i = 0; i < 1'000; ++i) text += std::string(static_cast<std::size_t>(i % 200), 'y') + '\n';
+  io_test::write_file(dir / "lines.txt", text);
+  const auto lines = stream_in(io::open_lines(dir / "lines.txt"));
+  const auto length = [](auto line) { return unit(size(line)); };
+  const auto total_length = fold_seq([](auto a, auto b) { return unit(the(a) + the(b)); },
+                                     unit(std::int64_t{0}), map_seq(length, lines));
+  const auto program = compile(std::tuple(consume(elements(map_seq(length, lines))), consume(total_length)));
+  const auto expected = program.run({.backend = Backend::interpreter});
+  const auto same = [&](const RunOptions& options) {
+    const auto got = program.run(options);
+    REQUIRE(got == expected);
+  };
+  in_any_memory(100 << 10, same, {"adaptive"});
 }
 
 TEST_CASE("little memory: streams side by side of which each is large where the others are small", "[once]") {

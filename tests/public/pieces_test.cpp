@@ -117,6 +117,65 @@ TEST_CASE("the lowest item that fails is named, whichever piece fails first") {
   }
 }
 
+/// While the second of pieces of three items is being read, one that is not counted before, those behind it are read.
+class SecondIsLast {
+ public:
+  void read(std::int64_t first) {
+    std::unique_lock lock(mutex_);
+    latest_ = std::max(latest_, first);
+    changed_.notify_all();
+    if (first != 3) return;
+    if (!changed_.wait_for(lock, std::chrono::seconds(10), [this] { return latest_ >= until; })) alone = true;
+    lock.unlock();
+    std::this_thread::sleep_for(after);
+  }
+  std::int64_t until = 6;
+  std::chrono::milliseconds after{0};
+  bool alone = false;  ///< nobody has read them
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::int64_t latest_ = 0;
+};
+
+TEST_CASE("pieces are computed although it is not known which items they have") {
+  Rows rows = rows_of(60);
+  const auto source = in_pieces(rows);
+  const auto s = stream(source);
+  const auto program = compile(
+      std::tuple(consume(elements(map_seq(doubled, s))), consume(elements(map_seq(total, s))),
+                 consume(tabulate(map_seq([](auto row) { return fill(Index{3}, the(sum(row))); }, s)))));
+  const auto expected = program.run({.backend = Backend::interpreter});
+  SecondIsLast last;
+  last.until = 9;  // so who reads that has computed the one before
+  source->on_read = [&](std::int64_t first, std::int64_t) { last.read(first); };
+  CHECK(program.run({.threads = 2, .scheduler = "fixed:3"}) == expected);
+  CHECK_FALSE(last.alone);
+}
+
+TEST_CASE("a piece that fails before it is known which items it has names its item all the same") {
+  for (const std::size_t bad : {6U, 7U, 8U}) {
+    Rows rows(60, {1.0, 2.0});
+    rows[bad].clear();
+    const auto source = in_pieces(rows);
+    const auto program = compile(consume(elements(map_seq(part_of_size, stream(source)))));
+    for (const std::int64_t until : {6, 0}) {
+      SecondIsLast last;
+      last.until = until;
+      last.after = std::chrono::milliseconds(until == 6 ? 30 : 0);  // in which it fails
+      source->on_read = [&](std::int64_t first, std::int64_t) { last.read(first); };
+      try {
+        program.run({.threads = 2, .scheduler = "fixed:3"});
+        FAIL("no exception");
+      } catch (const RunError& e) {
+        CHECK(e.item() == static_cast<std::int64_t>(bad));
+      }
+      CHECK_FALSE(last.alone);
+    }
+  }
+}
+
 struct Unreadable {
   std::int64_t first;
 };

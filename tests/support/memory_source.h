@@ -56,6 +56,7 @@ class MemorySource : public SourceBase {
   }
 
   /// From now on it is read in pieces, as a file is: handed out in order, read by several threads at once. Or it is not.
+  /// Some leave open how many items they have, where they may.
   void read_in_pieces(bool in_pieces = true) {
     info_.in_memory = info_.live = !in_pieces;
     info_.splits = in_pieces;
@@ -73,7 +74,8 @@ class MemorySource : public SourceBase {
     SourceChunk chunk;
     if (!next(limit, chunk)) return nullptr;
     chunk.bytes = bytes_of(static_cast<std::size_t>(first), position_);
-    return std::make_unique<Piece>(*this, first, std::move(chunk));
+    const bool counted = limit.counted || first % 2 == 0;
+    return std::make_unique<Piece>(*this, first, counted, std::move(chunk));
   }
 
   void rewind() override {
@@ -92,9 +94,9 @@ class MemorySource : public SourceBase {
  private:
   class Piece final : public SourcePiece {
    public:
-    Piece(const MemorySource& source, std::int64_t first, SourceChunk chunk)
-        : source_(source), first_(first), items_(chunk.items), chunk_(std::move(chunk)) {}
-    std::int64_t items() const override { return items_; }
+    Piece(const MemorySource& source, std::int64_t first, bool counted, SourceChunk chunk)
+        : source_(source), first_(first), items_(chunk.items), counted_(counted), chunk_(std::move(chunk)) {}
+    std::int64_t items() const override { return counted_ ? items_ : -1; }
     std::int64_t work() const override { return chunk_.work; }
     std::int64_t bytes() const override { return chunk_.bytes; }
     void read(SourceChunk& chunk) override {
@@ -108,6 +110,7 @@ class MemorySource : public SourceBase {
    private:
     const MemorySource& source_;
     std::int64_t first_, items_;
+    bool counted_;
     SourceChunk chunk_;
   };
 

@@ -160,6 +160,18 @@ std::int64_t count_plain_line_ends(const unsigned char* block, std::int64_t size
   return count;
 }
 
+std::int64_t end_of_last_item(TextItems kind, const unsigned char* block, std::int64_t size) {
+  const auto divides = [&](std::int64_t at) {
+    return kind == TextItems::lines ? block[at] == '\n' : is_white_space(block[at]);
+  };
+  std::int64_t behind = size;
+  while (behind > 0 && !divides(behind - 1)) --behind;
+  if (kind == TextItems::lines) return behind;
+  std::int64_t word = behind;  // behind what comes before
+  while (word > 0 && divides(word - 1)) --word;
+  return word > 0 ? behind : 0;
+}
+
 TextCut cut_text(TextItems kind, const unsigned char* block, std::int64_t size, std::int64_t most) {
   return kind == TextItems::lines && has_wide_lines() ? cut_wide_lines(block, size, most)
                                                       : cut_plain_text(kind, block, size, most);

@@ -36,4 +36,7 @@ std::int64_t count_plain_line_ends(const unsigned char* block, std::int64_t size
 std::int64_t pack_plain_lines(unsigned char* block, std::int64_t size, bool last_is_open,
                               std::int32_t* offsets);
 
+/// Behind the last place in a block at which an item ends, whatever is before the block; 0 where there is none.
+std::int64_t end_of_last_item(TextItems kind, const unsigned char* block, std::int64_t size);
+
 }  // namespace anabranch::io::detail

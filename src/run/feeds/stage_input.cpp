@@ -123,6 +123,7 @@ bool StageInput::gains_in_pieces() const {
 std::unique_ptr<ZippedPiece> StageInput::split(const scheduler::Target& target) {
   Limit limit = limit_of(target);
   limit.stop = context_.options.stop;
+  limit.counted = false;
   return zipped_->split(limit);
 }
 

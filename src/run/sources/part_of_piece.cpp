@@ -13,8 +13,8 @@ namespace anabranch::runtime {
 
 class PartOfPiece::Piece {
  public:
-  Piece(std::unique_ptr<SourcePiece> piece, const SourceInfo& info)
-      : piece_(std::move(piece)), info_(info), items_(piece_->items()) {}
+  Piece(std::unique_ptr<SourcePiece> piece, const SourceInfo& info, std::int64_t most)
+      : piece_(std::move(piece)), info_(info), items_(piece_->items()), most_(most) {}
 
   const SourcePiece& given() const { return *piece_; }
   std::int64_t items() const { return items_; }
@@ -50,7 +50,8 @@ class PartOfPiece::Piece {
   SourceChunk read_all() {
     SourceChunk chunk;
     piece_->read(chunk);
-    if (chunk.items != items_) raise_wrong_items(info_, chunk.items, items_);
+    const bool right = items_ < 0 ? chunk.items > 0 && chunk.items <= most_ : chunk.items == items_;
+    if (!right) raise_wrong_items(info_, chunk.items, items_ < 0 ? most_ : items_);
     check_chunk(info_, chunk);
     return chunk;
   }
@@ -58,6 +59,7 @@ class PartOfPiece::Piece {
   std::unique_ptr<SourcePiece> piece_;
   const SourceInfo& info_;
   const std::int64_t items_;
+  const std::int64_t most_;  ///< that may be found where they have not been counted
   std::mutex mutex_;
   SourceChunk chunk_;  ///< where a part has read it
   std::atomic<std::int64_t> bytes_read_ = 0;
@@ -68,9 +70,12 @@ class PartOfPiece::Piece {
 PartOfPiece::PartOfPiece(std::shared_ptr<Piece> piece, std::int64_t begin, std::int64_t end)
     : piece_(std::move(piece)), begin_(begin), end_(end) {}
 
-PartOfPiece::PartOfPiece(std::unique_ptr<SourcePiece> piece, const SourceInfo& info)
-    : piece_(std::make_shared<Piece>(std::move(piece), info)), begin_(0), end_(piece_->items()) {
+PartOfPiece::PartOfPiece(std::unique_ptr<SourcePiece> piece, const SourceInfo& info, const Limit& limit)
+    : piece_(std::make_shared<Piece>(std::move(piece), info, limit.items)), begin_(0), end_(piece_->items()) {
   const SourcePiece& given = piece_->given();
+  const std::int64_t items = given.items();
+  if (items == 0 || items > limit.items || (items < 0 && limit.counted))
+    raise_wrong_items(info, items, limit.items);
   if (given.work() < 0 || given.bytes() < 0)
     throw RunError(fmt::format("source {}: a piece of {} elements and {} bytes", info.name, given.work(),
                                given.bytes()));

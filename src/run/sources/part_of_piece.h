@@ -11,9 +11,10 @@ namespace anabranch::runtime {
 /// first part that is read reads the piece, which is kept as long as there are parts. It is destroyed before the source.
 class PartOfPiece {
  public:
-  /// All of it. Throws RunError if it is not what a piece may be.
-  PartOfPiece(std::unique_ptr<SourcePiece> piece, const SourceInfo& info);
+  /// All of it, that the source was asked for with `limit`. Throws RunError if it is not what a piece may be.
+  PartOfPiece(std::unique_ptr<SourcePiece> piece, const SourceInfo& info, const Limit& limit);
 
+  /// Negative where only reading them tells; then it is not parted.
   std::int64_t items() const { return end_ - begin_; }
   /// As far as they are known before it has been read.
   std::int64_t work() const;

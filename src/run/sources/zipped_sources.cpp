@@ -32,9 +32,13 @@ std::vector<std::int64_t> ends_of(const std::vector<PartOfPiece>& pieces) {
 
 }  // namespace
 
-ZippedPiece::ZippedPiece(const std::vector<std::shared_ptr<SourceBase>>& sources, Pieces pieces,
-                         std::int64_t first, std::int64_t items)
-    : sources_(sources), pieces_(std::move(pieces)), first_(first), items_(items) {
+ZippedPiece::ZippedPiece(const std::vector<std::shared_ptr<SourceBase>>& sources, PieceNumbers& numbers,
+                         Pieces pieces, std::int64_t items)
+    : sources_(sources),
+      numbers_(numbers),
+      number_(numbers.add(items)),
+      pieces_(std::move(pieces)),
+      items_(items) {
   for (const auto& of_source : pieces_)
     for (const PartOfPiece& piece : of_source) {
       work_ += piece.work();
@@ -42,7 +46,18 @@ ZippedPiece::ZippedPiece(const std::vector<std::shared_ptr<SourceBase>>& sources
     }
 }
 
+/// One source's, who gave one piece.
+std::vector<std::vector<SourceChunk>> ZippedPiece::read_and_count() {
+  SourceChunk chunk = pieces_[0][0].read();
+  items_ = chunk.items;
+  numbers_.count(number_, items_);
+  std::vector<std::vector<SourceChunk>> parts(1);
+  parts[0].push_back(std::move(chunk));
+  return parts;
+}
+
 std::vector<std::vector<SourceChunk>> ZippedPiece::read() {
+  if (items_ < 0) return read_and_count();
   std::vector<std::vector<SourceChunk>> chunks(pieces_.size());
   std::vector<std::vector<std::int64_t>> ends;
   for (std::size_t s = 0; s < pieces_.size(); ++s) {
@@ -61,7 +76,6 @@ std::vector<std::vector<SourceChunk>> ZippedPiece::read() {
       const bool whole = here == begin && ends[s][at[s]] == end;
       part.push_back(whole ? std::move(chunk)
                            : slice(chunk, sources_[s]->info().arrays, begin - here, end - here));
-      part.back().first = first_ + begin;
     }
     for (std::size_t s = 0; s < at.size(); ++s) at[s] += ends[s][at[s]] == end;
     begin = end;
@@ -72,6 +86,7 @@ std::vector<std::vector<SourceChunk>> ZippedPiece::read() {
 void ZippedPiece::complete() {
   for (const auto& of_source : pieces_)
     for (const PartOfPiece& piece : of_source) piece.complete();
+  numbers_.forget(number_ - 1);
 }
 
 ZippedSources::ZippedSources(std::vector<std::shared_ptr<SourceBase>> sources, std::int64_t most)
@@ -237,9 +252,7 @@ bool ZippedSources::split_off(std::size_t s, const Limit& limit) {
       ended_[s] = true;
       return false;
     }
-    if (piece->items() <= 0 || piece->items() > limit.items)
-      raise_wrong_items(info, piece->items(), limit.items);
-    split_off_[s].emplace_back(std::move(piece), info);
+    split_off_[s].emplace_back(std::move(piece), info, limit);
     return true;
   } catch (...) {
     failed_[s] = failure_after_items();
@@ -296,6 +309,19 @@ ZippedSources::SplitOff ZippedSources::split_off_until(std::size_t s, std::int64
   return there;
 }
 
+/// Of the only source, whose piece need not be parted.
+std::unique_ptr<ZippedPiece> ZippedSources::take_whole() {
+  std::vector<PartOfPiece> whole = std::exchange(split_off_[0], {});
+  if (whole.empty()) {
+    over_ = true;
+    return nullptr;
+  }
+  const std::int64_t items = whole[0].items();
+  ZippedPiece::Pieces pieces;
+  pieces.push_back(std::move(whole));
+  return std::make_unique<ZippedPiece>(sources_, numbers_, std::move(pieces), items);
+}
+
 /// Of the sources that split, of all where none does, the one with the largest items says how many; of the others pieces
 /// are taken until they have as many, or twice the bytes that they may have. Items that one has more than others wait for
 /// the next piece.
@@ -311,6 +337,7 @@ std::unique_ptr<ZippedPiece> ZippedSources::split(const Limit& limit) {
   // What has been split off of one source stays where another one fails: then this is called again.
   Limit mine = limit;
   mine.items = std::min(limit.items, most_ - items_before_);
+  mine.counted = limit.counted || sources_.size() > 1 || most_ != INT64_MAX;
   Limit of_others{.bytes = limit.bytes > INT64_MAX / 2 ? INT64_MAX : 2 * limit.bytes,
                   .memory = limit.memory,
                   .stop = limit.stop,
@@ -325,6 +352,7 @@ std::unique_ptr<ZippedPiece> ZippedSources::split(const Limit& limit) {
     if (const std::int64_t known = source->info().items.value_or(INT64_MAX); known > items_before_)
       mine.items = std::min(mine.items, known - items_before_);
   if (split_off_[leading].empty()) split_off_or_end(leading, mine);
+  if (!mine.counted) return take_whole();
   std::int64_t items = size_of(split_off_[leading]).items;
   for (std::size_t s = 0; s < sources_.size(); ++s)
     if (s != leading) items = std::min(items, split_off_until(s, items, of_others).items);
@@ -336,7 +364,7 @@ std::unique_ptr<ZippedPiece> ZippedSources::split(const Limit& limit) {
   if (over_) split_off_.assign(sources_.size(), {});
   if (items == 0) return nullptr;
   items_before_ += items;
-  return std::make_unique<ZippedPiece>(sources_, std::move(pieces), items_before_ - items, items);
+  return std::make_unique<ZippedPiece>(sources_, numbers_, std::move(pieces), items);
 }
 
 void ZippedSources::close() {

@@ -2,11 +2,13 @@
 
 #include <exception>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <anabranch/source.h>
 
 #include "run/sources/part_of_piece.h"
+#include "run/sources/piece_numbers.h"
 #include "scheduler/chunk_size.h"
 
 /// The sources of a stage, read together.
@@ -17,24 +19,31 @@ class ZippedPiece {
  public:
   /// One list for each source: pieces that follow each other and together have at least as many items.
   using Pieces = std::vector<std::vector<PartOfPiece>>;
-  ZippedPiece(const std::vector<std::shared_ptr<SourceBase>>& sources, Pieces pieces, std::int64_t first,
+  /// The next piece. `items`: of all sources in step; negative: of the only one, which counts them when it reads them.
+  ZippedPiece(const std::vector<std::shared_ptr<SourceBase>>& sources, PieceNumbers& numbers, Pieces pieces,
               std::int64_t items);
 
-  std::int64_t first() const { return first_; }  ///< number of its first item in the stream
+  /// Number of its first item in the stream; nullopt as long as a piece before it has not been counted.
+  std::optional<std::int64_t> first() const { return numbers_.first_item(number_); }
+  /// Negative until it has been read, where only that tells.
   std::int64_t items() const { return items_; }
   /// Of all sources, as far as they are known before it has been read.
   std::int64_t work() const { return work_; }
   std::int64_t bytes() const { return bytes_; }
   /// Once, on any thread, beside other pieces. Parts that follow each other: one, unless the sources' pieces end in
-  /// different places. Of each part a chunk for each source.
+  /// different places. Of each part a chunk for each source; their items are still to be numbered.
   std::vector<std::vector<SourceChunk>> read();
   /// In the order of the stream.
   void complete();
 
  private:
+  std::vector<std::vector<SourceChunk>> read_and_count();
+
   const std::vector<std::shared_ptr<SourceBase>>& sources_;
+  PieceNumbers& numbers_;
+  std::int64_t number_;
   Pieces pieces_;
-  std::int64_t first_, items_;
+  std::int64_t items_;
   std::int64_t work_ = 0, bytes_ = 0;
 };
 
@@ -46,7 +55,8 @@ class ZippedSources {
   explicit ZippedSources(std::vector<std::shared_ptr<SourceBase>> sources, std::int64_t most = INT64_MAX);
   /// False at the end. One SourceChunk per source.
   bool next(const Limit& limit, std::vector<SourceChunk>& chunks);
-  /// The next items, to be read by whoever, in place of `next` for a whole pass; null at the end.
+  /// The next items, to be read by whoever, in place of `next` for a whole pass; null at the end. They are counted where they
+  /// have to be, whatever the limit says.
   std::unique_ptr<ZippedPiece> split(const Limit& limit);
   /// Whether it is known that there are no further items.
   bool is_over() const;
@@ -85,6 +95,7 @@ class ZippedSources {
   bool split_off_or_end(std::size_t s, const Limit& limit);
   SplitOff split_off_until(std::size_t s, std::int64_t items, const Limit& limit);
   std::vector<PartOfPiece> take_off(std::size_t s, std::int64_t items);
+  std::unique_ptr<ZippedPiece> take_whole();
   bool end();
 
   std::vector<std::shared_ptr<SourceBase>> sources_;
@@ -93,6 +104,7 @@ class ZippedSources {
   std::int64_t most_;
   /// Per source: pieces that have been split off and wait until those of the others have been, too.
   ZippedPiece::Pieces split_off_;
+  PieceNumbers numbers_;
   std::vector<bool> ended_;  ///< per source: it has no more to split off
   /// Per source: it is not asked again. That is told when its next item is needed.
   std::vector<std::exception_ptr> failed_;

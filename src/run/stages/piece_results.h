@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "run/stages/stage_results.h"
@@ -31,8 +32,11 @@ class PieceResults final : public StageOutput {
       : StageOutput(context, stage), results_(results), held_(held) {}
   ~PieceResults() override { clear(); }
 
-  /// Another piece, which begins with this item.
-  void begin(std::int64_t first_item);
+  /// Another piece, which begins with this item. nullopt: that is not known yet, so that all is held; its parts are
+  /// numbered from 0 on until `number_from`.
+  void begin(std::optional<std::int64_t> first_item);
+  /// The piece begins with this item.
+  void number_from(std::int64_t first_item);
   /// Also throws BudgetExceeded where pieces hold too much.
   std::vector<void*> room(int result, std::int64_t elements) override;
   void commit(PartShape shape) override;
@@ -54,6 +58,7 @@ class PieceResults final : public StageOutput {
 
   const StageResults& results_;
   HeldBytes& held_;
+  bool has_places_ = false;  ///< it is known which items these are
   std::int64_t next_item_ = 0;
   std::vector<Room> rooms_;  ///< not committed
   std::deque<Part> parts_;

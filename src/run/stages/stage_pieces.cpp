@@ -15,8 +15,17 @@ std::int64_t most_held(const scheduler::Budget& budget) {
   return budget.unlimited() ? INT64_MAX : budget.available() / 4;
 }
 
+/// Of items that have not been counted yet there is one at least.
 scheduler::ChunkSize size_of_piece(const ZippedPiece& piece) {
-  return {piece.items(), piece.work(), piece.bytes()};
+  return {std::max<std::int64_t>(piece.items(), 1), piece.work(), piece.bytes()};
+}
+
+/// The parts are those of a piece that begins with this item.
+void number_from(std::int64_t first, std::vector<std::vector<SourceChunk>>& parts) {
+  for (std::vector<SourceChunk>& part : parts) {
+    for (SourceChunk& chunk : part) chunk.first = first;
+    first += part[0].items;
+  }
 }
 
 std::int64_t bytes_of(const std::vector<std::vector<SourceChunk>>& parts) {
@@ -97,9 +106,11 @@ scheduler::Computed StagePieces::compute(int number) {
   const Computing computing(results_.beside());
   const RunTrace::InPiece in_piece(context_.trace.get(), slot.number, number);
   const std::int64_t bytes = bytes_of(slot.parts);
+  const std::optional<std::int64_t> first = slot.piece->first();
   try {
     context_.resize(slot.reservation, bytes);
-    slot.results.begin(slot.piece->first());
+    number_from(first.value_or(0), slot.parts);
+    slot.results.begin(first);
     slot.array_bytes = 0;
     for (const std::vector<SourceChunk>& part : slot.parts) {
       computing_.enqueue(number, part, slot.results);
@@ -108,6 +119,14 @@ scheduler::Computed StagePieces::compute(int number) {
   } catch (const scheduler::BudgetExceeded&) {
     slot.results.clear();
     throw scheduler::ChunkTooBig("a piece waits for memory", {slot.piece->items(), 0, bytes});
+  } catch (const Cancelled&) {
+    throw;
+  } catch (...) {
+    if (first) throw;
+    // What has failed names an item: it is computed again when the items before it have been counted.
+    slot.results.clear();
+    throw scheduler::ChunkTooBig("a piece waits until those before it are committed",
+                                 {slot.piece->items(), 0, bytes});
   }
   // What has been computed is not looked at any more, and the memory is still in this core's caches.
   slot.parts.clear();
@@ -120,6 +139,7 @@ scheduler::Computed StagePieces::compute_alone(int number) {
   Slot& slot = this->slot(number);
   const RunTrace::InPiece in_piece(context_.trace.get(), slot.number, number);
   context_.resize(slot.reservation, bytes_of(slot.parts));
+  number_from(slot.piece->first().value(), slot.parts);
   auto computed = scheduler::Computed::whole;
   for (const std::vector<SourceChunk>& part : slot.parts) {
     if (fits(number, part)) continue;
@@ -160,6 +180,7 @@ void StagePieces::commit(int number) {
   Slot& slot = this->slot(number);
   const RunTrace::InPiece in_piece(context_.trace.get(), slot.number, number);
   slot.piece->complete();
+  slot.results.number_from(slot.piece->first().value());
   when_others_gave_back(context_, results_.beside(), [&] { slot.results.move_to(results_); });
   slot.piece.reset();
   --in_flight_;
