@@ -334,6 +334,23 @@ TEST_CASE("text: a piece that was not counted says which item is too long") {
     }
 }
 
+TEST_CASE("text: lines before a word that did not fit are counted with the piece that has it") {
+  std::string text = std::string(10'000, '\n') + std::string(45, 'w') + "\n";
+  for (int i = 0; i < 5'000; ++i) text += (i == 3'000 ? std::string(60, 'x') : "some") + " word\n";
+  const auto source = open(TextItems::words, text, {.longest = 50});
+  CHECK_THROWS_AS(source->split({.memory = 40}), ItemTooBig);
+  const Pieces pieces = pieces_of(*source, open_limit(9'000));
+  REQUIRE(pieces[0]->items() < 0);
+  const auto read_all = [&] {
+    for (const auto& piece : pieces) {
+      SourceChunk chunk;
+      piece->read(chunk);
+      piece->complete();
+    }
+  };
+  CHECK_THROWS_WITH(read_all(), Contains("word 6002, in line 13002, is longer"));
+}
+
 TEST_CASE("text: a file that changes while its pieces are read") {
   TemporaryDirectory dir;
   const std::string path = dir / "t.txt";
