@@ -16,12 +16,12 @@ bool HeldBytes::add(std::int64_t bytes) {
 
 void PieceResults::begin(std::optional<std::int64_t> first_item) {
   clear();
-  has_places_ = first_item.has_value();
+  is_numbered_ = first_item.has_value();
   next_item_ = first_item.value_or(0);
 }
 
 void PieceResults::number_from(std::int64_t first_item) {
-  if (std::exchange(has_places_, true)) return;
+  if (std::exchange(is_numbered_, true)) return;
   for (Part& part : parts_) part.shape.first += first_item;
 }
 
@@ -29,7 +29,7 @@ std::vector<void*> PieceResults::room(int result, std::int64_t elements) {
   rooms_.resize(stage_.results.size());
   Room& room = rooms_[static_cast<std::size_t>(result)];
   give_back(room);
-  if (has_places_)
+  if (is_numbered_)
     if (auto place = results_.place(result, next_item_, elements); !place.empty()) return place;
   const ir::ArrayType& type = array_of(static_cast<std::size_t>(result)).type;
   const std::int64_t bytes = elements * width_of(type);

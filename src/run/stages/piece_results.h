@@ -58,7 +58,7 @@ class PieceResults final : public StageOutput {
 
   const StageResults& results_;
   HeldBytes& held_;
-  bool has_places_ = false;  ///< it is known which items these are
+  bool is_numbered_ = false;  ///< it is known which items these are
   std::int64_t next_item_ = 0;
   std::vector<Room> rooms_;  ///< not committed
   std::deque<Part> parts_;
