@@ -216,60 +216,90 @@ void measure_chunks(int threads, int rounds) {
 
 constexpr std::int64_t slow_item = 4096;
 
-/// Waits as a device of this rate does, which works on while nobody asks.
+/// Waits as a device of this rate does, which does one thing at a time.
 class Device {
  public:
   explicit Device(double bytes_per_second) : rate_(bytes_per_second) {}
   void pass(std::int64_t bytes) {
     if (rate_ == 0) return;
-    ready_ = std::max(ready_, Clock::now()) +
-             std::chrono::duration_cast<Clock::duration>(
-                 std::chrono::duration<double>(static_cast<double>(bytes) / rate_));
-    std::this_thread::sleep_until(ready_);
+    Clock::time_point ready;
+    {
+      const std::lock_guard lock(mutex_);
+      ready_ = std::max(ready_, Clock::now()) +
+               std::chrono::duration_cast<Clock::duration>(
+                   std::chrono::duration<double>(static_cast<double>(bytes) / rate_));
+      ready = ready_;
+    }
+    std::this_thread::sleep_until(ready);
   }
 
  private:
   double rate_;
+  std::mutex mutex_;
   Clock::time_point ready_{};
 };
 
-/// Items of 4096 doubles.
+/// Items of 4096 doubles; in chunks, or in pieces as files are read.
 class SlowSource final : public SourceBase {
  public:
-  SlowSource(std::int64_t items, double rate) : items_(items), rate_(rate), device_(rate) {
+  SlowSource(std::int64_t items, double rate, bool in_pieces) : items_(items), device_(rate) {
     info_.name = "a slow device";
     info_.arrays = {{{ScalarType::float64}, {slow_item}}};
     info_.items = items;
     info_.work = items * slow_item;
     info_.rewindable = true;
     info_.live = false;
+    info_.splits = in_pieces;
   }
   const SourceInfo& info() const override { return info_; }
-  void rewind() override {
-    at_ = 0;
-    device_ = Device(rate_);
-  }
+  void rewind() override { at_ = 0; }
   bool next(const Limit& limit, SourceChunk& chunk) override {
-    if (at_ == items_) return false;
-    const std::int64_t bytes = slow_item * 8;
-    const std::int64_t n = std::clamp<std::int64_t>(
-        std::min({limit.items, limit.bytes / bytes, limit.work / slow_item}), 1, items_ - at_);
-    const std::shared_ptr<double[]> memory(new double[static_cast<std::size_t>(n * slow_item)]);
-    std::fill_n(memory.get(), n * slow_item, 0.5);
-    device_.pass(n * bytes);
-    at_ += n;
-    chunk = {};
-    chunk.items = n;
-    chunk.work = n * slow_item;
-    chunk.bytes = n * bytes;
-    chunk.arrays.resize(1);
-    chunk.arrays[0].data.emplace_back(memory, memory.get());
-    return true;
+    const std::int64_t items = take(limit);
+    if (items > 0) read(items, chunk);
+    return items > 0;
+  }
+  std::unique_ptr<SourcePiece> split(const Limit& limit) override {
+    const std::int64_t items = take(limit);
+    return items > 0 ? std::make_unique<Piece>(*this, items) : nullptr;
   }
 
  private:
+  static constexpr std::int64_t item_bytes = slow_item * 8;
+
+  class Piece final : public SourcePiece {
+   public:
+    Piece(SlowSource& source, std::int64_t items) : source_(source), items_(items) {}
+    std::int64_t items() const override { return items_; }
+    std::int64_t work() const override { return items_ * slow_item; }
+    std::int64_t bytes() const override { return items_ * item_bytes; }
+    void read(SourceChunk& chunk) override { source_.read(items_, chunk); }
+    void complete() override {}
+
+   private:
+    SlowSource& source_;
+    std::int64_t items_;
+  };
+
+  std::int64_t take(const Limit& limit) {
+    if (at_ == items_) return 0;
+    const std::int64_t n = std::clamp<std::int64_t>(
+        std::min({limit.items, limit.bytes / item_bytes, limit.work / slow_item}), 1, items_ - at_);
+    at_ += n;
+    return n;
+  }
+  void read(std::int64_t items, SourceChunk& chunk) {
+    const std::shared_ptr<double[]> memory(new double[static_cast<std::size_t>(items * slow_item)]);
+    std::fill_n(memory.get(), items * slow_item, 0.5);
+    device_.pass(items * item_bytes);
+    chunk = {};
+    chunk.items = items;
+    chunk.work = items * slow_item;
+    chunk.bytes = items * item_bytes;
+    chunk.arrays.resize(1);
+    chunk.arrays[0].data.emplace_back(memory, memory.get());
+  }
+
   std::int64_t items_, at_ = 0;
-  double rate_;
   Device device_;
   SourceInfo info_;
 };
@@ -299,8 +329,9 @@ class SlowSink final : public SinkBase {
 };
 
 /// `rounds` of arithmetic for each number; rates of 0: at once.
-double overlapped(std::int64_t items, double read_rate, int rounds, double write_rate, int threads) {
-  const Source<Vector<double>> source(std::make_shared<SlowSource>(items, read_rate));
+double seconds_overlapped(std::int64_t items, double read_rate, int rounds, double write_rate, int threads,
+                          bool in_pieces) {
+  const Source<Vector<double>> source(std::make_shared<SlowSource>(items, read_rate, in_pieces));
   const Sink<Vector<double>> sink(std::make_shared<SlowSink>(write_rate));
   const auto computed = [=](Acc<Vector<double>> v) {
     return map(
@@ -312,19 +343,21 @@ double overlapped(std::int64_t items, double read_rate, int rounds, double write
   return median(one[0].seconds);
 }
 
-void measure_overlap(int threads) {
+void measure_overlap(int threads, bool in_pieces) {
   constexpr std::int64_t items = 6000;  // 197 MB
   constexpr double rate = 2e8;          // about a second
+  const auto overlapped = [&](double read_rate, int rounds, double write_rate) {
+    return seconds_overlapped(items, read_rate, rounds, write_rate, threads, in_pieces);
+  };
   int rounds = 100;
-  for (int i = 0; i < 3; ++i)
-    rounds = std::max(1, static_cast<int>(rounds / overlapped(items, 0, rounds, 0, threads)));
+  for (int i = 0; i < 3; ++i) rounds = std::max(1, static_cast<int>(rounds / overlapped(0, rounds, 0)));
+  fmt::print("in {}\n", in_pieces ? "pieces" : "chunks");
   fmt::print("| {:<24} | {:>6} | {:>8} | {:>6} | {:>8} | {:>14} |\n", "slow", "read s", "compute s",
              "write s", "all s", "all / longest");
-  const double read = overlapped(items, rate, 1, 0, threads),
-               compute = overlapped(items, 0, rounds, 0, threads),
-               written = overlapped(items, 0, 1, rate, threads);
+  const double read = overlapped(rate, 1, 0), compute = overlapped(0, rounds, 0),
+               written = overlapped(0, 1, rate);
   const auto row = [&](const char* what, double read_rate, double write_rate) {
-    const double all = overlapped(items, read_rate, rounds, write_rate, threads);
+    const double all = overlapped(read_rate, rounds, write_rate);
     const double longest = std::max({read_rate > 0 ? read : 0, compute, write_rate > 0 ? written : 0});
     fmt::print("| {:<24} | {:>6.3f} | {:>9.3f} | {:>7.3f} | {:>8.3f} | {:>14.3f} |\n", what,
                read_rate > 0 ? read : 0, compute, write_rate > 0 ? written : 0, all, all / longest);
@@ -506,7 +539,8 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   if (*by_law) compare_on_laws(megabytes, threads, rounds, memory);
   if (*chunks) measure_chunks(threads, rounds);
-  if (*overlap) measure_overlap(threads);
+  if (*overlap)
+    for (const bool in_pieces : {false, true}) measure_overlap(threads, in_pieces);
   if (*output) measure_output(path, megabytes, threads, rounds, memory);
   if (*through) measure_through(path, megabytes, threads, rounds, memory);
   if (*large) measure_large(path, threads, rounds, memory);

@@ -128,6 +128,7 @@ void AdaptiveController::learn(const Observation& seen) {
   const bool jumped = chunk_.add(work, phase_cost(config_, seen.ns) + overhead_ns_, importance);
   if (jumped) settled_ = false;
 
+  device_ = seen.device;
   one_item_ = seen.size.items == 1 ? work : 0;
   largest_seen_ = std::max(work, largest_seen_ * 0.99);
   const double bytes = static_cast<double>(seen.size.bytes) / work;
@@ -161,8 +162,11 @@ AdaptiveController::Wish AdaptiveController::wish() {
     smoothed_wish_ = 0;
   }
   Wish wish = affordable(overlaps_ || config_.reads_again ? fixed_share : fixed_share_in_line);
+  // Each request costs the device something, whatever it is for; and how long one takes tells of those before it.
+  if (const double most = cached(); device_ && most < unbounded && wish.work < most)
+    wish = {most, Reason::cache};
   if (wish.work > growth * chunk_.largest()) wish = {growth * chunk_.largest(), Reason::explore};
-  return correct_by_measurement(wish);
+  return device_ ? wish : correct_by_measurement(wish);
 }
 
 // A size apart from those that are known: a larger one, unless that is forbidden.
@@ -236,12 +240,17 @@ AdaptiveController::Wish AdaptiveController::correct_by_measurement(Wish wish) c
   return wish;
 }
 
+double AdaptiveController::cached() const {
+  const double held_per_work = bytes_per_work_ + arrays_per_work_;
+  return config_.cache_bytes > 0 && held_per_work > 0
+             ? static_cast<double>(config_.cache_bytes) / held_per_work
+             : unbounded;
+}
+
 AdaptiveController::Wish AdaptiveController::cap(Wish wish) const {
   // While costs are learned anew larger pieces are tried, too: nothing else tells what one costs whatever its size is.
   const bool learns_anew = learned_once_ && !settled_;
-  const double held_per_work = bytes_per_work_ + arrays_per_work_;
-  if (config_.cache_bytes > 0 && held_per_work > 0 && !learns_anew) {
-    const double most = static_cast<double>(config_.cache_bytes) / held_per_work;
+  if (const double most = cached(); !learns_anew) {
     const double fixed = model_.fixed_ns;
     if (wish.work > most && fixed <= cached_share * (fixed + model_.ns_per_work * most))
       wish = {most, Reason::cache};

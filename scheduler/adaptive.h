@@ -33,6 +33,8 @@ class AdaptiveController final : public Controller {
   /// The size the models ask for, before caps.
   Wish wish();
   Wish explore() const;
+  /// The work of a piece that stays in the cache; unbounded where nothing is known of that.
+  double cached() const;
   /// The size at which the fixed costs of the bottleneck fall to `share` of the time.
   Wish affordable(double share) const;
   Wish correct_by_measurement(Wish wish) const;
@@ -51,6 +53,7 @@ class AdaptiveController final : public Controller {
   Reason reason_ = Reason::start;
   int ring_;
   CostModel::Line model_;
+  bool device_ = false;        ///< is waited for
   bool is_first_ = true;       ///< no chunk of this run has been seen
   bool seen_once_ = false;     ///< one has been
   bool settled_ = false;       ///< the models know enough to ask for a size

@@ -28,6 +28,7 @@ struct Observation {
   PhaseTimes ns{};
   double utilisation = 1;   ///< busy thread time / (wall time * concurrency) while it was computed, 0..1
   int64_t array_bytes = 0;  ///< of a piece: the most that arrays held which computing it made and read again
+  bool device = false;      ///< of a piece: reading or committing waits for a device, and other threads do it
 };
 
 enum class Reason {

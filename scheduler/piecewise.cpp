@@ -13,6 +13,7 @@
 
 #include "scheduler/attempt.h"
 #include "scheduler/busy.h"
+#include "scheduler/device_waits.h"
 #include "scheduler/read_plan.h"
 #include "scheduler/run_meter.h"
 
@@ -48,12 +49,17 @@ void lock_soon(std::mutex& mutex) {
 struct Piece {
   enum class State : std::uint8_t {
     working,     ///< a thread reads or computes it
+    read,        ///< ahead, by a thread that does not compute
     for_driver,  ///< read; so large that all threads are to compute it
     for_alone,   ///< read; it could not be computed beside the others, for want of memory mostly
     done
   };
   int64_t index = 0;
   State state = State::working;
+  int64_t held_bytes = 0;  ///< what has been read, or will be
+  bool ahead = false;      ///< it is being read ahead, or has been, and no thread has begun to compute it
+  bool measured = false;   ///< of what follows
+  DeviceWaits::Piece waits{};
   ChunkTimes record{};
 };
 
@@ -66,9 +72,12 @@ class Run : public std::enable_shared_from_this<Run> {
         phases_(phases),
         stop_(options.stop),
         config_(controller_config(executor, options)),
+        clock_(options.clock != nullptr ? *options.clock : steady_clock()),
         plan_(make_controller(options.policy, config_, options.learned), config_),
-        meter_(options.clock != nullptr ? *options.clock : steady_clock(), executor.concurrency()),
-        io_(options.clock != nullptr ? *options.clock : steady_clock()),
+        waits_(executor.concurrency()),
+        has_io_(!executor.runs_in_line()),
+        meter_(clock_, executor.concurrency()),
+        io_(clock_),
         trace_(options.trace != nullptr ? *options.trace : own_trace_),
         pieces_(static_cast<std::size_t>(options.max_ring)) {
     free_.reserve(pieces_.size());
@@ -113,12 +122,18 @@ class Run : public std::enable_shared_from_this<Run> {
   bool step(Lock& lock, bool driver) {
     look_for_stop();
     drop_dead_pieces();
-    if (can_commit()) {
+    ask_for_io();
+    if (can_commit() && !commits_aside()) {
       commit_all(lock);
-    } else if (Piece* const piece = driver ? for_driver() : nullptr) {
-      compute_with_all(lock, *piece);
-    } else if (can_take(driver)) {
-      take_and_work(lock, driver);
+    } else if (Piece* const large = driver ? for_driver() : nullptr) {
+      compute_with_all(lock, *large);
+    } else if (Piece* const ready = first_read()) {
+      work_at(lock, *ready, driver);
+    } else if (reads_here(driver)) {
+      if (Piece* const piece = take_next(lock, [&] { return can_take(driver); }))
+        work_at(lock, *piece, driver);
+    } else if (driver && can_commit()) {
+      commit_first(lock);  // who is to do it has not come, and may not
     } else {
       return false;
     }
@@ -136,9 +151,10 @@ class Run : public std::enable_shared_from_this<Run> {
   void ask_for_workers() {
     if (executor_.runs_in_line()) return;  // the other threads have work of their own
     const auto most_coming = [this] {
-      return std::min(2 * (workers_ - coming_ + 1), static_cast<int>(free_.size()));
+      return std::min(2 * (workers_ - coming_ + 1), static_cast<int>(free_.size()) + read_);
     };
-    while (workers_ < executor_.concurrency() - 1 && coming_ < most_coming() && can_take(false)) {
+    const auto is_work = [this] { return read_ > 0 || reads_here(false); };
+    while (workers_ < executor_.concurrency() - 1 && coming_ < most_coming() && is_work()) {
       ++workers_;
       ++coming_;
       try {
@@ -159,7 +175,8 @@ class Run : public std::enable_shared_from_this<Run> {
         over_ ? 0 : meter_.now_ns() + longest_ns;  // when the run is over its clock may be gone
     if (!over_) ask_for_workers();
     bool did = true;
-    while (!over_ && did && (can_commit() || meter_.now_ns() < end_ns)) did = step(lock, false);
+    const auto goes_on = [&] { return meter_.now_ns() < end_ns || (can_commit() && !commits_aside()); };
+    while (!over_ && did && goes_on()) did = step(lock, false);
     --workers_;
     if (!over_ && did) ask_for_workers();
     wake_driver();
@@ -174,6 +191,76 @@ class Run : public std::enable_shared_from_this<Run> {
 
   void wake_driver() {
     if (std::exchange(driver_waits_, false)) changed_.notify_one();
+  }
+
+  // --- threads beside: where a device is waited for, they do that while the others compute
+
+  // They are asked for as long as there is something for them; whoever computes does it where none has come.
+  void ask_for_io() {
+    if (!has_io_) return;
+    while (readers_ < std::min(waits_.readers(), most_ahead() - ahead_) && can_read_ahead())
+      if (!submit_io(readers_, &Run::read_ahead)) return;
+    if (committers_ == 0 && can_commit() && commits_aside()) submit_io(committers_, &Run::commit_beside);
+  }
+
+  bool submit_io(int& count, void (Run::*task)()) {
+    try {
+      executor_.submit_waiting([self = shared_from_this(), task] { (*self.*task)(); });
+      ++count;
+    } catch (const std::exception&) {  // no memory, no thread
+      has_io_ = false;
+    }
+    return has_io_;
+  }
+
+  void read_ahead() {
+    Lock lock = locked();
+    const auto may = [this] { return can_read_ahead() && readers_ <= waits_.readers(); };
+    ++reading_ahead_;
+    while (!over_ && may()) {
+      Piece* const piece = take_next(lock, may, true);
+      if (piece == nullptr) continue;
+      begin_work();
+      if (is_dead(*piece)) {
+        is_done(*piece);
+      } else if (read(lock, *piece)) {
+        piece->state = Piece::State::read;
+        ++read_;
+      }
+      end_work();
+      ask_for_workers();
+      wake_driver();
+    }
+    --reading_ahead_;
+    --readers_;
+    if (!over_) ask_for_workers();
+    wake_driver();
+  }
+
+  void commit_beside() {
+    Lock lock = locked();
+    while (!over_ && can_commit()) commit_first(lock);
+    --committers_;
+    wake_driver();
+  }
+
+  bool commits_aside() const { return has_io_ && waits_.writer(); }
+
+  // Who computes does not wait for a device that others have asked for as much as it can do.
+  bool reads_here(bool driver) const {
+    return can_take(driver) && (reading_ahead_ == 0 || reading_ < executor_.concurrency());
+  }
+
+  // One that is read, and one that waits, for each of them.
+  int most_ahead() const { return 2 * waits_.readers(); }
+
+  bool can_read_ahead() const {
+    return may_take() && plan_.has_room(0) && !plan_.alone() && ahead_ < most_ahead() && has_memory();
+  }
+
+  // For one piece more, of any size. (That which is alone asks for more.)
+  bool has_memory() const {
+    return config_.memory_limit == no_limit || held_bytes_ <= config_.memory_limit - slot_memory(config_);
   }
 
   // --- pieces in flight
@@ -191,11 +278,12 @@ class Run : public std::enable_shared_from_this<Run> {
 
   void drop_dead_pieces() {
     while (!in_order_.empty()) {
-      const Piece& last = piece_in(in_order_.back());
+      Piece& last = piece_in(in_order_.back());
       if (last.state == Piece::State::working || !is_dead(last) || (committing_ && in_order_.size() == 1))
         return;
       dropped_ = true;
       if (last.state == Piece::State::for_alone) --waiting_for_alone_;
+      if (last.state == Piece::State::read) --read_;
       if (last.state != Piece::State::done) let_go(last);
       free_slot(last.record.slot);
       in_order_.pop_back();
@@ -208,9 +296,14 @@ class Run : public std::enable_shared_from_this<Run> {
   }
 
   // What has been read of the piece, and is needed no more.
-  void let_go(const Piece& piece) {
+  void let_go(Piece& piece) {
+    is_not_ahead(piece);
     --held_;
-    held_bytes_ -= piece.record.size.bytes;
+    held_bytes_ -= piece.held_bytes;
+  }
+
+  void is_not_ahead(Piece& piece) {
+    if (std::exchange(piece.ahead, false)) --ahead_;
   }
 
   void is_done(Piece& piece) {
@@ -220,29 +313,37 @@ class Run : public std::enable_shared_from_this<Run> {
 
   // --- taking
 
+  bool may_take() const {
+    return !ended_ && next_index_ < failed_at_ && !stopped_ && waiting_for_alone_ == 0 && !free_.empty();
+  }
+
   bool can_take(bool driver) const {
-    return !ended_ && next_index_ < failed_at_ && !stopped_ && waiting_for_alone_ == 0 && !free_.empty() &&
-           has_room() && (driver || !plan_.alone()) && held_bytes_ < config_.memory_limit;
+    return may_take() && has_room() && (driver || !plan_.alone()) && held_bytes_ < config_.memory_limit &&
+           (ahead_ == 0 || has_memory());
   }
 
-  bool has_room() const { return plan_.has_room(plan_.alone() ? static_cast<int>(in_order_.size()) : held_); }
+  bool has_room() const {
+    return plan_.has_room(plan_.alone() ? static_cast<int>(in_order_.size()) : held_ - ahead_);
+  }
 
-  void take_and_work(Lock& lock, bool driver) {
+  // Of a piece that does not say what it will take.
+  int64_t most_bytes(const Target& target) const { return target.bytes == no_limit ? 0 : target.bytes; }
+
+  template <class F>
+  Piece* take_next(Lock& lock, F&& may, bool ahead = false) {
     lock.unlock();
-    Piece* piece = nullptr;
-    {
-      lock_soon(take_mutex_);
-      const std::lock_guard turn(take_mutex_, std::adopt_lock);
-      lock = locked();
-      if (can_take(driver)) piece = take(lock);
-    }
-    if (piece) read_and_compute(lock, *piece, driver);
+    lock_soon(take_mutex_);
+    const std::lock_guard turn(take_mutex_, std::adopt_lock);
+    lock = locked();
+    return may() ? take(lock, ahead) : nullptr;
   }
 
-  Piece* take(Lock& lock) {
+  Piece* take(Lock& lock, bool ahead) {
     const int slot = free_.back();
     free_.pop_back();
-    Piece& piece = piece_in(slot) = {.index = next_index_};
+    Piece& piece = piece_in(slot) = {
+        .index = next_index_, .ahead = ahead, .measured = has_io_ && DeviceWaits::measures(next_index_)};
+    if (ahead) ++ahead_;
     ChunkTimes& record = piece.record;
     record.decision = plan_.next();
     record.slot = slot;
@@ -263,12 +364,14 @@ class Run : public std::enable_shared_from_this<Run> {
     if (!outcome.error && size) {
       record.size = *size;
       record.in_flight = ++held_;
-      held_bytes_ += size->bytes;
+      piece.held_bytes = size->bytes > 0 ? size->bytes : most_bytes(record.decision.target);
+      held_bytes_ += piece.held_bytes;
       plan_.succeeded(*size);
       ++next_index_;
       in_order_.push_back(slot);
       return &piece;
     }
+    is_not_ahead(piece);
     free_slot(slot);
     if (!outcome.error) {
       ended_ = true;
@@ -302,7 +405,7 @@ class Run : public std::enable_shared_from_this<Run> {
   }
 
   // Nobody else has any, the driver neither, and he could not help with the loops of others.
-  bool is_last_work() const { return !driver_works_ && working_ == 1 && !can_take(true); }
+  bool is_last_work() const { return !driver_works_ && working_ == 1 && read_ == 0 && !can_take(true); }
 
   // Nobody is there to help: what threads do between two pieces takes them a moment. Those that are still to come may
   // find nothing else to do.
@@ -310,7 +413,21 @@ class Run : public std::enable_shared_from_this<Run> {
     return workers_ - coming_ + (driver_waits_ ? 0 : 1) >= executor_.concurrency();
   }
 
-  void read_and_compute(Lock& lock, Piece& piece, bool driver) {
+  Piece* first_read() {
+    if (read_ == 0) return nullptr;
+    for (const int slot : in_order_)
+      if (Piece& piece = piece_in(slot); piece.state == Piece::State::read) return &piece;
+    return nullptr;
+  }
+
+  // Reads the piece, unless somebody has, and computes it.
+  void work_at(Lock& lock, Piece& piece, bool driver) {
+    const bool is_read = piece.state == Piece::State::read;
+    if (is_read) {
+      piece.state = Piece::State::working;
+      --read_;
+      is_not_ahead(piece);
+    }
     if (is_dead(piece)) {
       is_done(piece);
       return wake_driver();
@@ -318,19 +435,8 @@ class Run : public std::enable_shared_from_this<Run> {
     begin_work();
     ChunkTimes& record = piece.record;
     const WorkMark begin = mark();
-    ChunkSize size;
-    const Outcome outcome =
-        timed(lock, record.read, &reading_, io_, [&] { size = phases_.read(record.slot); });
-    record.wait_ns = std::exchange(waited_ns_, 0);
-    if (outcome.error) {
-      fail(piece.index, outcome.error);
-      is_done(piece);
-    } else {
-      held_bytes_ += size.bytes - record.size.bytes;
-      record.size = size;
-      if (is_dead(piece)) {
-        is_done(piece);
-      } else if (const bool for_all = is_for_all(record); !driver && (for_all || is_last_work())) {
+    if (is_read || read(lock, piece)) {
+      if (const bool for_all = is_for_all(record); !driver && (for_all || is_last_work())) {
         piece.state = Piece::State::for_driver;
       } else {
         compute(lock, piece, {.in_line = !for_all && all_have_work()});
@@ -343,12 +449,31 @@ class Run : public std::enable_shared_from_this<Run> {
       wake_driver();
   }
 
+  // False where there is nothing to compute: then the piece is done.
+  bool read(Lock& lock, Piece& piece) {
+    ChunkTimes& record = piece.record;
+    ChunkSize size;
+    const auto [outcome, waited_ns] =
+        timed_io(lock, piece, record.read, &reading_, [&] { size = phases_.read(record.slot); });
+    piece.waits.read_waited_ns = waited_ns;
+    record.wait_ns = std::exchange(waited_ns_, 0);
+    if (outcome.error) {
+      fail(piece.index, outcome.error);
+    } else {
+      held_bytes_ += size.bytes - std::exchange(piece.held_bytes, size.bytes);
+      record.size = size;
+      if (!is_dead(piece)) return true;
+    }
+    is_done(piece);
+    return false;
+  }
+
   // What the driver computes with the help of all: a large piece, or the first of all where memory was short.
   Piece* for_driver() {
     for (const int slot : in_order_)
       if (piece_in(slot).state == Piece::State::for_driver && !is_dead(piece_in(slot)))
         return &piece_in(slot);
-    if (in_order_.empty() || working_ > 0 || taking_ || committing_) return nullptr;
+    if (in_order_.empty() || working_ > 0 || read_ > 0 || taking_ || committing_) return nullptr;
     Piece& first = piece_in(in_order_.front());
     return first.state == Piece::State::for_alone ? &first : nullptr;
   }
@@ -372,11 +497,14 @@ class Run : public std::enable_shared_from_this<Run> {
   void compute(Lock& lock, Piece& piece, How how) {
     Computed computed = Computed::whole;
     const int64_t aside_before_ns = time_aside_ns();
-    const Outcome outcome = timed(lock, piece.record.compute, &computing_, meter_.compute_meter(), [&] {
+    BusyMeter busy(clock_);
+    const Outcome outcome = timed(lock, piece.record.compute, &computing_, busy, [&] {
       const LoopsInLine loops(how.in_line);
       computed = phases_.compute(piece.record.slot, how.alone);
     });
     piece.record.aside_ns = time_aside_ns() - aside_before_ns;
+    piece.waits.compute_ns = busy.busy_ns();
+    meter_.compute_meter().add(busy.busy_ns());
     if (outcome.too_big && !how.alone) {
       piece.state = Piece::State::for_alone;
       ++waiting_for_alone_;
@@ -400,23 +528,27 @@ class Run : public std::enable_shared_from_this<Run> {
   }
 
   void commit_all(Lock& lock) {
-    while (can_commit()) {
-      mark();
-      committing_ = true;
-      Piece& piece = piece_in(in_order_.front());
-      commit(lock, piece);
-      mark();
-      committing_ = false;
-      in_order_.erase(in_order_.begin());
-      free_slot(piece.record.slot);
-      ask_for_workers();
-      wake_driver();
-    }
+    while (can_commit()) commit_first(lock);
+  }
+
+  void commit_first(Lock& lock) {
+    mark();
+    committing_ = true;
+    Piece& piece = piece_in(in_order_.front());
+    commit(lock, piece);
+    mark();
+    committing_ = false;
+    in_order_.erase(in_order_.begin());
+    free_slot(piece.record.slot);
+    ask_for_workers();
+    wake_driver();
   }
 
   void commit(Lock& lock, Piece& piece) {
     ChunkTimes& record = piece.record;
-    Outcome outcome = timed(lock, record.write, nullptr, io_, [&] { phases_.commit(record.slot); });
+    auto [outcome, waited_ns] =
+        timed_io(lock, piece, record.write, nullptr, [&] { phases_.commit(record.slot); });
+    piece.waits.write_waited_ns = waited_ns;
     if (!outcome.error) outcome = attempt([&] { learn_from(piece); });
     if (!outcome.error) {
       // Whoever is told may take its time.
@@ -439,12 +571,18 @@ class Run : public std::enable_shared_from_this<Run> {
   void learn_from(Piece& piece) {
     ChunkTimes& record = piece.record;
     record.chunk = committed_++;
+    if (piece.measured) {
+      piece.waits.read_ns = record.read.length();
+      piece.waits.write_ns = record.write.length();
+      waits_.add(piece.waits);
+    }
     plan_.observe(
         {.size = record.size,
          .target = record.decision.target,
          .ns = {.read = record.read_ns(), .compute = record.compute_ns(), .write = record.write.length()},
          .utilisation = record.utilisation,
-         .array_bytes = phases_.array_bytes ? phases_.array_bytes(record.slot) : 0});
+         .array_bytes = phases_.array_bytes ? phases_.array_bytes(record.slot) : 0,
+         .device = has_io_ && (waits_.readers() > 0 || waits_.writer())});
   }
 
   // --- time
@@ -463,6 +601,23 @@ class Run : public std::enable_shared_from_this<Run> {
     span.end_ns = meter_.now_ns();
     if (threads) leave(*threads, span.end_ns);
     return outcome;
+  }
+
+  struct TimedIo {
+    Outcome outcome;
+    int64_t waited_ns;  // for a device, if that is measured
+  };
+  template <class F>
+  TimedIo timed_io(Lock& lock, const Piece& piece, Span& span, int* threads, F&& callback) {
+    ThreadUse begin, end;
+    const Outcome outcome = timed(lock, span, threads, io_, [&] {
+      if (piece.measured) begin = clock_.thread_use();
+      callback();
+      if (piece.measured) end = clock_.thread_use();
+    });
+    // A thread that has not waited may have lost its processor all the same, to others.
+    const bool has_waited = end.waits > begin.waits;
+    return {outcome, has_waited ? std::max<int64_t>(span.length() - (end.busy_ns - begin.busy_ns), 0) : 0};
   }
 
   void enter(int& threads, int64_t now_ns) {
@@ -514,7 +669,10 @@ class Run : public std::enable_shared_from_this<Run> {
   alignas(64) std::mutex take_mutex_;  // held while a piece is taken; before mutex_
   alignas(64) std::mutex mutex_;
   std::condition_variable changed_;
+  const Clock& clock_;
   ReadPlan plan_;
+  DeviceWaits waits_;
+  bool has_io_;  // there are threads beside those that compute
   RunMeter meter_;
   BusyMeter io_;  // reading and committing
   Trace own_trace_{0};
@@ -528,6 +686,11 @@ class Run : public std::enable_shared_from_this<Run> {
   int coming_ = 0;             // those of them that have not begun, and perhaps never will
   int working_ = 0;            // pieces that are being read or computed
   int waiting_for_alone_ = 0;  // or being computed so; while there are such, nothing is taken
+  int readers_ = 0;            // of these: they read ahead, or will
+  int reading_ahead_ = 0;      // those of them that have come
+  int committers_ = 0;         // likewise; one at most
+  int ahead_ = 0;              // pieces that they read or have read, and nobody has begun to compute
+  int read_ = 0;               // of them those that have been read
   bool taking_ = false, committing_ = false;
   bool driver_works_ = false, driver_waits_ = false;
   bool over_ = false, stopped_ = false;

@@ -40,8 +40,9 @@ struct PiecePhases {
 int piece_slots(const Executor& executor) noexcept;
 
 /// Blocks until the stream ends, is cancelled or fails. Uses options.max_ring slots, but holds what has been read of no
-/// more pieces than there are threads, and one: each may take that part of the memory limit. Works with as many threads as are
-/// free, with the calling one alone if it must be.
+/// more pieces than there are threads, and one: each may take that part of the memory limit. Where a device is waited for
+/// (device_waits.h) it holds more, within the limit: threads that take no processor from the others read and commit
+/// then. Works with as many threads as are free, with the calling one alone if it must be.
 PipelineResult run_piecewise(Executor& executor, const PiecePhases& phases, const PipelineOptions& options);
 
 }  // namespace anabranch::scheduler

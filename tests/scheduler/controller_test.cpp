@@ -282,6 +282,17 @@ TEST_CASE("pieces stay in the cache with the arrays that computing them makes") 
   CHECK(with_arrays.decision.reason == Reason::cache);
 }
 
+TEST_CASE("pieces fill the cache where a device is waited for, and need not else") {
+  Simulation simulation = pieces_with_caches();
+  simulation.device.compute = affine(1e3, 4);
+  CHECK(simulation.run(150).back().size.bytes < 1 << 19);
+  simulation.device.waited_for = true;
+  const auto last = simulation.run(150).back();
+  CHECK(last.size.bytes > 1 << 19);
+  CHECK(last.size.bytes <= 1 << 20);
+  CHECK(last.decision.reason == Reason::cache);
+}
+
 TEST_CASE("costs of pieces in the cache are learned anew when the machine has changed") {
   for (const double slower : {1.5, 2.0, 4.0}) {
     INFO("slower by " << slower);

@@ -23,6 +23,7 @@ struct Device {
   std::function<double(double work)> utilisation = [](double) { return 1.0; };
   double bytes_per_work = 1;
   double arrays_per_work = 0;  // bytes of arrays between items and results
+  bool waited_for = false;     // threads beside read and commit
   double noise = 0;            // standard deviation of the logarithm
   double outliers = 0;         // probability of a time that is 10 times too long
 
@@ -80,7 +81,8 @@ struct Simulation {
            .target = decision.target,
            .ns = {.read = time(device.read), .compute = time(device.compute), .write = time(device.write)},
            .utilisation = device.utilisation(static_cast<double>(size.work)),
-           .array_bytes = static_cast<int64_t>(static_cast<double>(size.work) * device.arrays_per_work)});
+           .array_bytes = static_cast<int64_t>(static_cast<double>(size.work) * device.arrays_per_work),
+           .device = device.waited_for});
       if (static_cast<int64_t>(in_flight.size()) > lag) {
         controller->observe(in_flight.front());
         in_flight.pop_front();
