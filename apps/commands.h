@@ -16,7 +16,8 @@ namespace anabranch::apps {
 /// makes exit statuses of that.
 using Action = std::function<int(Interrupt&)>;
 
-/// Each adds its subcommand, whose callback sets `chosen`.
+/// Each adds its subcommand, whose callback sets `chosen`. The description of an option is for --help; behind an end of line
+/// stands what manual pages and completions say besides. A page of help has 50 lines at most.
 void add_smvm(CLI::App& app, Action& chosen);
 void add_pagerank(CLI::App& app, Action& chosen);
 void add_md5(CLI::App& app, Action& chosen);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <memory>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -19,6 +18,7 @@
 #include "apps/common/interrupt.h"
 #include "apps/common/terminal.h"
 #include "apps/common/usage_error.h"
+#include "apps/manual/subcommands.h"
 
 // The command: its subcommands, and what the exit status says.
 namespace anabranch::apps {
@@ -34,36 +34,21 @@ void require_values(CLI::App& app) {
       if (option->get_items_expected_max() > 0) option->check(filled)->type_name(option->get_option_text());
 }
 
-/// Options that have to be given stand in the line of usage.
-class Help final : public CLI::Formatter {
- public:
-  std::string make_usage(const CLI::App* app, std::string name) const override {
-    std::string usage = CLI::Formatter::make_usage(app, std::move(name)), required;
-    for (const CLI::Option* option : app->get_options())
-      if (option->nonpositional() && option->get_required())
-        required += " " + option->get_name() + " " + option->get_option_text();
-    return usage.insert(std::min(usage.find(" [OPTIONS]"), usage.size()), required);
-  }
-};
-
 std::string unknown_arguments(const CLI::App& app) {
   const std::vector<std::string> unknown = app.remaining(true);
   return (unknown.size() > 1 ? "these arguments are not expected: " : "not expected: ") +
          CLI::detail::join(unknown, " ");
 }
 
-constexpr const char* footer =
-    "Exit status: 0 done; 1 done, and the answer is no; 2 usage; 3 bad input data;\n"
-    "4 input or output failed; 5 a resource limit; 6 back end not available; 7 internal error;\n"
-    "129 stopped by SIGHUP; 130 by SIGINT; 143 by SIGTERM (a second signal ends the process at once).";
-
 /// `interrupt` is made when there is work to be stopped. `help`: what to ask for more about what was tried.
 int run(int argc, char** argv, std::optional<Interrupt>& interrupt, std::string& help) {
   CLI::App app("Streams of irregular arrays, compiled for this machine.", "anabranch");
   app.set_version_flag("--version", std::string("anabranch ") + library_version());
   app.require_subcommand(1);
-  app.footer(footer);
-  app.formatter(std::make_shared<Help>());
+  app.footer(exit_statuses({{answer_is_no}, {bad_data}, {no_backend}}));
+  app.formatter_fn([](const CLI::App* asked, const std::string&, CLI::AppFormatMode) {
+    return help_page(text_of(*asked), subcommands_of(*asked));
+  });
   Action chosen;
   add_smvm(app, chosen);
   add_pagerank(app, chosen);

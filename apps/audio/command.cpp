@@ -182,24 +182,23 @@ void add_audio(CLI::App& app, Action& chosen) {
       ->required()
       ->option_text("FILE...");
   CLI::Option* out = sub->add_option("--out", given->out,
-                                     "What to write: .npz, an array for each feature, or .csv, a line for "
-                                     "each window; not needed with --explain")
+                                     "Features as .npz (arrays) or .csv (a line a window)\n"
+                                     "An .npz has an array for each feature. Not needed with --explain")
                          ->required()
                          ->option_text("FILE");
-  sub->add_option(
-         "--features", given->features,
-         "Some of mean, rms, zero_crossing_rate, spectral_centroid, spectral_rolloff, spectral_flatness, "
-         "autocorrelation, lpc, melspectrogram, mfcc, with commas between, or all; default: " +
-             given->features)
+  sub->add_option("--features", given->features,
+                  "Some of these, with commas between, or all: " +
+                      CLI::detail::find_and_replace(given->features, ",", ", ") +
+                      " (default: these), mean, autocorrelation, lpc, melspectrogram")
       ->check(some_of(feature_names(), "all"))
       ->option_text("LIST");
   const auto number = [&](const char* name, std::int64_t& to, const char* text, std::int64_t least,
                           std::int64_t most) {
     return sub->add_option(name, to, text)->transform(whole_number(least, most))->option_text("N");
   };
-  number("--frame-length", options.frame_length,
-         "Samples of a window; for spectra a power of two; default: 2048", 1, longest_frame);
-  number("--hop-length", given->hop, "Samples from one window to the next; default: a quarter of a window", 1,
+  number("--frame-length", options.frame_length, "Samples a window; for spectra a power of 2; default: 2048",
+         1, longest_frame);
+  number("--hop-length", given->hop, "Samples from window to window; default: a quarter of one", 1,
          INT64_MAX / 4);
   sub->add_option("--center", given->center,
                   "true: window k is around sample k * hop, and the signal padded; false: it begins there; "
@@ -209,14 +208,13 @@ void add_audio(CLI::App& app, Action& chosen) {
   sub->add_option("--pad-mode", given->pad, "constant (zeros), edge or reflect; default: constant")
       ->check(CLI::IsMember({"constant", "edge", "reflect"}))
       ->option_text("MODE");
-  sub->add_option("--window", given->window, "Of spectra: hann, hamming, blackman or boxcar; default: hann")
+  sub->add_option("--window", given->window,
+                  "hann, hamming, blackman or boxcar; default: hann\nThe window function of spectra")
       ->check(CLI::IsMember(window_names()))
       ->option_text("NAME");
-  CLI::Option* win_length =
-      number("--win-length", given->win_length,
-             "Samples under the window, in the middle of each; default: all", 1, longest_frame);
-  sub->add_option("--segments", given->segments,
-                  "Windows of any lengths instead: lines of where one begins and how long it is")
+  CLI::Option* win_length = number("--win-length", given->win_length,
+                                   "Samples under --window, in the middle; default: all", 1, longest_frame);
+  sub->add_option("--segments", given->segments, "Windows of any lengths instead: lines BEGIN LENGTH")
       ->option_text("FILE")
       ->excludes("--hop-length")
       ->excludes("--center")
@@ -238,6 +236,7 @@ void add_audio(CLI::App& app, Action& chosen) {
   number("--lpc-order", options.lpc_order, "Of lpc, 128 at most; default: 16", 1, largest_lpc_order);
   const RunChoiceOptions run(*sub, "what is read, computed and written", "windows", given->explain);
   sub->get_option("--explain")->each([out](const std::string&) { out->required(false); });
+  sub->footer(exit_statuses({{bad_data}, {no_backend}}));
   sub->callback([given, sub, run, fmax, &chosen] {
     AudioRequest& request = *given;
     request.run = run.chosen({"--out"});

@@ -2,13 +2,17 @@
 
 #include <unistd.h>
 
+#include <csignal>
 #include <exception>
 #include <filesystem>
+#include <map>
 #include <new>
 #include <stdexcept>
 #include <typeinfo>
 
 #include <anabranch/error.h>
+
+#include <fmt/format.h>
 
 #include "apps/common/terminal.h"
 #include "apps/common/usage_error.h"
@@ -44,7 +48,33 @@ void set_terminate() { std::set_terminate(end_process); }
 /// Before any constructor of a static object, in whichever library: they allocate.
 [[gnu::section(".preinit_array"), gnu::used]] void (*const before_all)() = set_terminate;
 
+const std::map<int, std::string>& usual_meanings() {
+  static const std::map<int, std::string> all{{done, "done"},
+                                              {answer_is_no, "done, and the answer is no"},
+                                              {usage, "usage"},
+                                              {bad_data, "bad input data"},
+                                              {io_failed, "input or output failed"},
+                                              {no_resources, "a resource limit"},
+                                              {no_backend, "back end not available"},
+                                              {internal_error, "internal error"},
+                                              {by_signal + SIGHUP, "stopped by SIGHUP"},
+                                              {by_signal + SIGINT, "by SIGINT"},
+                                              {by_signal + SIGTERM, "by SIGTERM (a second signal: at once)"}};
+  return all;
+}
+
 }  // namespace
+
+std::string exit_statuses(std::initializer_list<StatusText> more) {
+  std::map<int, std::string> meanings = usual_meanings();
+  for (const int status : {answer_is_no, bad_data, no_backend}) meanings.erase(status);
+  for (const StatusText& one : more)
+    meanings[one.status] = one.meaning.empty() ? usual_meanings().at(one.status) : one.meaning;
+  std::string text = "Exit status:";
+  for (const auto& [status, meaning] : meanings)
+    text += fmt::format("{} {} {}", text.ends_with(':') ? "" : ";", status, meaning);
+  return text;
+}
 
 int explain_failure(int signal, std::string_view help) noexcept {
   try {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <initializer_list>
+#include <string>
 #include <string_view>
 
 /// The command's exit statuses: docs/command.md, "Exit codes".
@@ -16,6 +18,14 @@ enum ExitStatus : int {
   internal_error = 7,
   by_signal = 128,  // + the signal's number
 };
+
+struct StatusText {
+  ExitStatus status;
+  std::string meaning{};  ///< empty: the usual one
+};
+
+/// "Exit status: 0 done; 2 usage; ...": those that every subcommand gives, and `more` of them.
+std::string exit_statuses(std::initializer_list<StatusText> more);
 
 /// Inside a catch block: says on standard error what was thrown, and gives its status. `signal`: the one that
 /// asked the run to stop, or 0. `help`: what to ask for more about what was tried. Allocates nothing.

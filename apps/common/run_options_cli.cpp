@@ -65,53 +65,51 @@ RunChoiceOptions::RunChoiceOptions(CLI::App& sub, const std::string& memory, con
   given.items = items;
   given.sub = &sub;
   given.explain = &explain;
-  sub.add_option(
-         "--backend", given.backend_name,
-         "cpu, cuda, cpu+cuda, auto (cuda where that is expected to be quicker) or interpreter; default: cpu")
+  sub.option_defaults()->group("Run options");
+  sub.add_option("--backend", given.backend_name,
+                 "cpu, cuda, cpu+cuda, interpreter or auto; default: cpu\n"
+                 "With auto it is cuda where that is expected to be quicker")
       ->check(CLI::IsMember({"cpu", "cuda", "cpu+cuda", "auto", "interpreter"}))
       ->option_text("NAME");
-  sub.add_option("--threads", given.threads,
-                 "Number of threads, 1 to 4096; default: all this process may use")
+  sub.add_option("--threads", given.threads, "Threads, 1 to 4096; default: all this process may use")
       ->transform(whole_number(1, 4096))
       ->option_text("N");
   sub.add_option("--memory", given.memory_size,
-                 "Bound for " + memory + ", like 256M, 1.5G, 64KiB; default: half the memory")
+                 "Bound, like 256M, 1.5G, 64KiB; default: half the memory\nIt bounds " + memory)
       ->check(CLI::Validator(check_byte_size, ""))
       ->option_text("SIZE");
   sub.add_option("--gpu-memory", given.gpu_memory_size,
-                 "Bound for what lies on the GPU, like 2G; default: nine tenths of what is free there")
+                 "Bound on GPU memory; default: nine tenths of what is free\n"
+                 "It bounds what lies on the GPU, and is written like 2G")
       ->check(CLI::Validator(check_byte_size, ""))
       ->option_text("SIZE");
   sub.add_option("--scheduler", given.scheduler,
-                 "adaptive, paper or fixed:N (N items per chunk); default: adaptive")
+                 "adaptive, paper or fixed:N (N items); default: adaptive\n"
+                 "With fixed:N chunks have N items")
       ->check(CLI::Validator(check_scheduler, "{adaptive,paper,fixed:}"))
       ->option_text("POLICY");
   sub.add_option("--repeat", given.repeat, "Run so often, for timing; default: once")
       ->transform(whole_number(1, 1'000'000))
       ->option_text("N");
-  CLI::Option* show =
-      sub.add_flag("--progress", given.show_progress,
-                   "Show how far the run is also where standard error is no terminal: a line each "
-                   "second");
+  CLI::Option* show = sub.add_flag("--progress", given.show_progress,
+                                   "Show progress even where standard error is no terminal\n"
+                                   "There it is a line each second");
   show->disable_flag_override();
-  sub.add_flag("--no-progress", given.hide_progress, "Do not show it on a terminal either")
+  sub.add_flag("--no-progress", given.hide_progress, "Show no progress on a terminal either")
       ->disable_flag_override()
       ->excludes(show);
-  sub.add_flag(
-         "--stats", given.stats,
-         "Say what each stream of the last run did: times, sizes of chunks, utilisation, decisions; with "
-         "--json also each chunk")
+  sub.add_flag("--stats", given.stats,
+               "Say what each stream of the last run did, and how fast\n"
+               "Times, sizes of chunks, utilisation, decisions; with --json also each chunk")
       ->disable_flag_override();
   CLI::Option* const json = sub.add_flag("--json", given.json, "Report as one JSON object");
   json->disable_flag_override();
   sub.add_flag("--explain", explain, "Say what is made of the program and why, and run nothing")
       ->disable_flag_override()
       ->excludes(json);
-  sub.add_option("--trace", given.trace,
-                 "Where to write the last run's timeline, for ui.perfetto.dev; default: nowhere")
+  sub.add_option("--trace", given.trace, "Write the last run's timeline, for ui.perfetto.dev")
       ->option_text("FILE");
-  sub.add_option("--report", given.report,
-                 "Where to write a page about the last run, .html with plots in it; default: nowhere")
+  sub.add_option("--report", given.report, "Write a page about the last run: .html with plots in it")
       ->option_text("FILE");
 }
 

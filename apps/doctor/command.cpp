@@ -78,7 +78,8 @@ void run_doctor() {
 
 void add_doctor(CLI::App& app, Action& chosen) {
   CLI::App* sub =
-      app.add_subcommand("doctor", "Show what this machine offers: processor, limits, code generator, GPU");
+      app.add_subcommand("doctor", "Show what this machine has: processor, limits, code generator, GPU");
+  sub->footer(exit_statuses({{no_backend, "no kernel can be compiled"}}));
   sub->callback([&chosen] {
     chosen = [](Interrupt&) {
       run_doctor();

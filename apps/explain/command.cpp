@@ -105,7 +105,7 @@ void add_explain(CLI::App& app, Action& chosen) {
       ->required()
       ->check(CLI::IsMember({"smvm"}))
       ->option_text("NAME");
-  sub->add_option("MATRIX", *matrix, "The matrix file it would run over; default: a small one in memory")
+  sub->add_option("MATRIX", *matrix, "The matrix it would run over; default: a small one in memory")
       ->option_text("FILE");
   auto form = std::make_shared<Explain>(Explain::text);
   CLI::Option* json = sub->add_flag_callback(
@@ -115,6 +115,7 @@ void add_explain(CLI::App& app, Action& chosen) {
          "--dot", [form] { *form = Explain::dot; }, "Print a graph, for Graphviz")
       ->excludes(json)
       ->disable_flag_override();
+  sub->footer(exit_statuses({{bad_data}}));
   sub->callback([program, matrix, form, &chosen] {
     chosen = [matrix, form](Interrupt& interrupt) {
       explain_smvm(*matrix, *form, interrupt);

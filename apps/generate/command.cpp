@@ -58,7 +58,7 @@ void add_generate(CLI::App& app, Action& chosen) {
       ->check(one_of({"laplacian2d", "laplacian3d", "banded", "powerlaw", "rmat"}))
       ->option_text("NAME");
   sub->add_option("--size", given->matrix.size,
-                  "Edge of the grid (laplacian2d: N^2 rows, laplacian3d: N^3), or rows")
+                  "Rows, or the grid's edge (laplacian2d: N^2 rows, laplacian3d: N^3)")
       ->required()
       ->transform(whole_number(1, most_rows))
       ->option_text("N");
@@ -78,6 +78,7 @@ void add_generate(CLI::App& app, Action& chosen) {
       ->check(CLI::IsMember({"float", "double"}))
       ->option_text("TYPE");
   sub->add_option("--out", given->out, "File to write: .npz or .mtx")->required()->option_text("FILE");
+  sub->footer(exit_statuses({}));
   sub->callback([given, sub, seed, &chosen] {
     const auto kind = matrix_kind(given->kind_name);
     if (!kind)

@@ -33,6 +33,7 @@ void add_completion(CLI::App& app, Action& chosen) {
       ->required()
       ->check(CLI::IsMember({"bash", "zsh", "fish"}))
       ->option_text("NAME");
+  sub->footer(exit_statuses({}));
   sub->callback([&app, &chosen, shell] {
     chosen = [&app, shell](Interrupt&) {
       print(completion(subcommands_of(app), *shell == "bash"  ? Shell::bash
@@ -52,6 +53,7 @@ void add_man(CLI::App& app, Action& chosen) {
   sub->add_option("SUBCOMMAND", *subcommand, "Which one it is about; default: the command as a whole")
       ->check(one_of(names))
       ->option_text("NAME");
+  sub->footer(exit_statuses({}));
   sub->callback([&app, &chosen, subcommand] {
     chosen = [&app, subcommand](Interrupt&) {
       print(page_about(app, *subcommand));

@@ -162,7 +162,7 @@ std::string zsh(const std::vector<SubcommandText>& subcommands) {
       }
       for (const std::string& name : option.names) {
         const bool joined = !option.value.empty() && name.starts_with("--");  // --option=value, too
-        what = fmt::format("{}{}[{}]", name, joined ? "=" : "", zsh_text(option.description));
+        what = fmt::format("{}{}[{}]", name, joined ? "=" : "", zsh_text(option.whole_description()));
         if (!option.value.empty()) what += fmt::format(":{}:{}", option.value, zsh_values(option));
         out += " \\\n        " + quoted(what, Shell::zsh);
       }
@@ -221,7 +221,7 @@ std::string fish(const std::vector<SubcommandText>& subcommands) {
         out += option.positional ? " -F" : " -r -F";
       else if (!option.value.empty() && !option.positional)
         out += " -x";
-      out += fmt::format(" -d {}\n", quoted(option.description, Shell::fish));
+      out += fmt::format(" -d {}\n", quoted(option.whole_description(), Shell::fish));
     }
   return out;
 }

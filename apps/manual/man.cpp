@@ -93,11 +93,15 @@ std::string manual_page(const SubcommandText& sub) {
     for (const OptionText& option : sub.options)
       if (option.positional == positional) out += "\n" + synopsis_of(option);
   out += "\n.SH OPTIONS\n";
+  std::string group = "Options";
   for (const bool positional : {true, false})
-    for (const OptionText& option : sub.options)
-      if (option.positional == positional)
-        out += fmt::format(".TP\n{}\n{}\n", heading_of(option), roff(option.description));
-  return out + status_section(sub.exit_status) + ".SH SEE ALSO\n" + bold("anabranch") + "(1)\n";
+    for (const OptionText& option : sub.options) {
+      if (option.positional != positional) continue;
+      if (!positional && option.group != group) out += ".SS " + (group = option.group) + "\n";
+      out += fmt::format(".TP\n{}\n{}\n", heading_of(option), roff(option.whole_description()));
+    }
+  return out + status_section(sub.exit_status) + ".SH SEE ALSO\n" + bold("anabranch") + "(1), " +
+         roff(sub.page) + "\n";
 }
 
 }  // namespace anabranch::apps

@@ -1,5 +1,8 @@
 #include "apps/manual/subcommands.h"
 
+#include <tuple>
+#include <utility>
+
 #include <CLI/CLI.hpp>
 
 namespace anabranch::apps {
@@ -13,12 +16,27 @@ std::vector<std::string> choices_of(const std::string& type) {
   return CLI::detail::split(type.substr(begin + 1, end - begin - 1), ',');
 }
 
+/// Behind an end of line stands what does not belong on a page of help.
+std::pair<std::string, std::string> parts_of(const std::string& description) {
+  const std::size_t end = description.find('\n');
+  if (end == std::string::npos) return {description, {}};
+  return {description.substr(0, end), description.substr(end + 1)};
+}
+
+/// Some subcommands have a page of their own.
+std::string documentation_of(const std::string& name) {
+  for (const char* const own : {"smvm", "pagerank", "md5", "audio", "explain"})
+    if (name == own) return "docs/" + name + ".md";
+  return "docs/command.md";
+}
+
 OptionText text_of(const CLI::Option& option) {
   OptionText text;
   text.positional = option.get_positional();
   text.required = option.get_required();
   text.several = option.get_items_expected_max() > 1;
-  text.description = option.get_description();
+  std::tie(text.description, text.details) = parts_of(option.get_description());
+  if (!text.positional) text.group = option.get_group();
   if (text.positional) text.names = {option.get_name(true)};
   for (const std::string& name : option.get_snames()) text.names.push_back("-" + name);
   for (const std::string& name : option.get_lnames()) text.names.push_back("--" + name);
@@ -36,14 +54,28 @@ OptionText text_of(const CLI::Option& option) {
 
 }  // namespace
 
+std::string OptionText::whole_description() const {
+  return details.empty() ? description : description + ". " + details;
+}
+
+SubcommandText text_of(const CLI::App& app) {
+  const std::string& name = app.get_name();
+  SubcommandText text{name, app.get_description(), app.get_footer(), documentation_of(name), {}};
+  std::vector<OptionText> help;  // CLI11 has it first
+  for (const CLI::Option* option : app.get_options())
+    if (option != app.get_help_ptr() && option != app.get_version_ptr())
+      text.options.push_back(text_of(*option));
+    else
+      help.push_back(text_of(*option));
+  for (OptionText& option : help) option.group = "Help";
+  text.options.insert(text.options.end(), help.begin(), help.end());
+  return text;
+}
+
 std::vector<SubcommandText> subcommands_of(const CLI::App& app) {
   std::vector<SubcommandText> all;
-  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; })) {
-    // CLI11 gives each the command's footer until it gets one of its own.
-    SubcommandText& text =
-        all.emplace_back(SubcommandText{sub->get_name(), sub->get_description(), sub->get_footer(), {}});
-    for (const CLI::Option* option : sub->get_options()) text.options.push_back(text_of(*option));
-  }
+  for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
+    all.push_back(text_of(*sub));
   return all;
 }
 

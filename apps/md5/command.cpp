@@ -197,7 +197,7 @@ int run_md5(const Md5Options& options, Interrupt& interrupt) {
 
 void add_md5(CLI::App& app, Action& chosen) {
   CLI::App* sub =
-      app.add_subcommand("md5", "Find the words of lists, changed by rules, that have given MD5 digests");
+      app.add_subcommand("md5", "Find words of lists, changed by rules, that have given MD5 digests");
   auto given = std::make_shared<Md5Options>();
   auto rules = std::make_shared<std::string>();
   sub->add_option("DIGESTS", given->digests,
@@ -209,18 +209,15 @@ void add_md5(CLI::App& app, Action& chosen) {
       ->option_text("FILE...");
   sub->add_option("--rules", *rules,
                   "What else is tried of each word, divided by commas: lower, upper, capitalize, toggle, "
-                  "leet, append-digit, "
-                  "append-2-digits, append-3-digits, append-4-digits, append-year, or several of them joined "
-                  "by +, like "
-                  "capitalize+append-year; default: the word alone")
+                  "leet, append-digit, append-2-digits, append-3-digits, append-4-digits, append-year, or "
+                  "several of them joined by +, like capitalize+append-year; default: the word alone")
       ->check(some_of(names_of_steps()))
       ->option_text("LIST");
   const RunChoiceOptions run(*sub, "digests and chunks of words", "words", given->explain);
-  sub->footer(
-      "Exit status: 0 a digest was found; 1 none was; 2 usage; 3 bad digests, or a word list's line of more "
-      "than 16 MiB;\n"
-      "4 input or output failed; 5 a resource limit; 6 back end not available; 7 internal error;\n"
-      "129 stopped by SIGHUP; 130 by SIGINT; 143 by SIGTERM.");
+  sub->footer(exit_statuses({{done, "a digest was found"},
+                             {answer_is_no, "none was"},
+                             {bad_data, "bad digests, or a word list's line of more than 16 MiB"},
+                             {no_backend}}));
   sub->callback([given, rules, run, &chosen] {
     given->run = run.chosen();
     given->rules = parse_rules(*rules);

@@ -172,12 +172,12 @@ void add_pagerank(CLI::App& app, Action& chosen) {
   auto edges = std::make_shared<std::string>();
   sub->add_option(
          "GRAPH", given->graph,
-         ".npz (CSR) or .mtx, entry (i, j) the link from i to j; or an edge list: text, 'FROM TO' a line, "
+         ".npz (CSR) or .mtx, entry (i, j) a link from i to j; or an edge list: text, 'FROM TO' a line, "
          "or binary (.i32, .i64)")
       ->required()
       ->option_text("FILE");
   sub->add_option("--damping", given->damping,
-                  "With this probability a link is followed, else any node; default: 0.85")
+                  "Probability that a link is followed; default: 0.85\nElse any node comes next")
       ->check(number_between(0, 1))
       ->option_text("D");
   sub->add_option(
@@ -191,8 +191,7 @@ void add_pagerank(CLI::App& app, Action& chosen) {
   sub->add_option("--top", given->top, "Print so many nodes of the highest rank; default: 10")
       ->transform(whole_number(0, 1'000'000))
       ->option_text("K");
-  sub->add_option("--out", given->out, "Where to write all ranks, as .npy (double); default: nowhere")
-      ->option_text("FILE");
+  sub->add_option("--out", given->out, "Write all ranks, as .npy (double)")->option_text("FILE");
   sub->add_flag("--weighted", given->weighted,
                 "Follow a link as often as its weight says: a matrix's values, or the third column of a text")
       ->disable_flag_override();
@@ -201,15 +200,15 @@ void add_pagerank(CLI::App& app, Action& chosen) {
       ->check(CLI::IsMember({"text", "int32", "int64"}))
       ->option_text("KIND");
   sub->add_option("--first-node", given->first_node,
-                  "Nodes of an edge list are numbered from 0 or 1; default: 0")
+                  "Number of an edge list's first node, 0 or 1; default: 0")
       ->transform(whole_number(0, 1))
       ->check(one_of({"0", "1"}))
       ->option_text("N");
-  sub->add_option("--nodes", given->nodes,
-                  "An edge list has so many nodes; default: up to the greatest number in it")
+  sub->add_option("--nodes", given->nodes, "Nodes of an edge list; default: up to the greatest number")
       ->transform(whole_number(1, std::int64_t{1} << 56))
       ->option_text("N");
   const RunChoiceOptions run(*sub, "links, ranks, sorting and chunks", "nodes", given->explain);
+  sub->footer(exit_statuses({{answer_is_no, "ranks have not come to rest"}, {bad_data}, {no_backend}}));
   sub->callback([given, edges, run, &chosen] {
     given->run = run.chosen({"--out", "--top"});
     if (!edges->empty()) given->format = edge_formats().at(*edges);

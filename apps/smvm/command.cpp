@@ -210,7 +210,7 @@ void run_smvm(const SmvmOptions& options, Interrupt& interrupt) {
 
 void add_smvm(CLI::App& app, Action& chosen) {
   CLI::App* sub =
-      app.add_subcommand("smvm", "Multiply a sparse matrix file by a vector, row by row as it streams by");
+      app.add_subcommand("smvm", "Multiply a sparse matrix by a vector, row by row as it streams by");
   auto given = std::make_shared<SmvmOptions>();
   sub->add_option("MATRIX", given->matrix,
                   ".npz (scipy.sparse.save_npz of a CSR matrix) or .mtx (Matrix Market)")
@@ -219,18 +219,18 @@ void add_smvm(CLI::App& app, Action& chosen) {
   CLI::Option* one = sub->add_option("--vector", given->vector,
                                      "x, an .npy vector with one element per column; default: all ones")
                          ->option_text("FILE");
-  sub->add_option(
-         "--vectors", given->vectors,
-         "Several x at once, the columns of an .npy matrix in C or Fortran order: the matrix streams "
-         "by once, and y has as many columns")
+  sub->add_option("--vectors", given->vectors,
+                  "Several x, the columns of an .npy matrix; y has as many\n"
+                  "The file is in C or Fortran order. MATRIX streams by once for all of them")
       ->option_text("FILE")
       ->excludes(one);
-  sub->add_flag(
-         "--transpose", given->transpose,
-         "Multiply the transposed matrix: x has one element per row. Its entries are sorted on disk first")
+  sub->add_flag("--transpose", given->transpose,
+                "Multiply the transposed matrix: x has one element per row\n"
+                "Its entries are sorted on disk first")
       ->disable_flag_override();
-  sub->add_option("--out", given->out, "Where to write y, as .npy; default: nowhere")->option_text("FILE");
+  sub->add_option("--out", given->out, "Write y, as .npy")->option_text("FILE");
   const RunChoiceOptions run(*sub, "x, y, indices and chunks", "rows", given->explain);
+  sub->footer(exit_statuses({{bad_data}, {no_backend}}));
   sub->callback([given, run, &chosen] {
     given->run = run.chosen({"--out"});
     check_extension("--out", given->out, {".npy"}, "y is written");

@@ -8,28 +8,6 @@ namespace {
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 }  // namespace
 
-TEST_CASE("help: the subcommands, their options, the exit codes") {
-  const Outcome help = command({"--help"});
-  CHECK(help.status == 0);
-  CHECK(help.err.empty());
-  for (const char* part : {"smvm", "generate", "explain", "doctor", "Exit status", "143"})
-    CHECK(has(help.out, part));
-  const Outcome smvm = command({"smvm", "--help"});
-  CHECK(smvm.status == 0);
-  for (const char* part :
-       {"MATRIX", "--vector", "--out", "--backend", "--threads", "--memory", "--scheduler", "--repeat",
-        "--trace", "--report", "--json", "--stats", "--progress", "--no-progress", "256M", "fixed:N"})
-    CHECK(has(smvm.out, part));
-  const Outcome generate = command({"generate", "--help"});
-  CHECK(generate.status == 0);
-  for (const char* part :
-       {"laplacian2d", "laplacian3d", "banded", "powerlaw", "rmat", "--size", "--points", "--seed", "--out"})
-    CHECK(has(generate.out, part));
-  CHECK(command({"explain", "--help"}).status == 0);
-  CHECK(command({"doctor", "--help"}).status == 0);
-  CHECK(command({"--version"}).out == "anabranch 0.1.0\n");
-}
-
 TEST_CASE("usage errors: exit code 2, a message, nothing on standard output") {
   const TemporaryDirectory dir;
   const std::string m = dir / "m.npz";
@@ -298,13 +276,6 @@ TEST_CASE("the ends of the names of output files: one rule, one sentence, letter
   CHECK(io_test::read_file(dir / "g.MTX").starts_with("%%MatrixMarket"));
   CHECK(command({"generate", "banded", "--size", "4", "--out", dir / "g.Npz"}).status == 0);
   CHECK(command({"smvm", dir / "g.Npz"}).status == 0);
-}
-
-TEST_CASE("help: options that have to be given stand in the line of usage") {
-  CHECK(has(command({"audio", "--help"}).out, "Usage: anabranch audio --out FILE [OPTIONS] IN...\n"));
-  CHECK(has(command({"generate", "--help"}).out,
-            "Usage: anabranch generate --size N --out FILE [OPTIONS] KIND\n"));
-  CHECK(has(command({"smvm", "--help"}).out, "Usage: anabranch smvm [OPTIONS] MATRIX\n"));
 }
 
 TEST_CASE("the result does not replace the vector") {
