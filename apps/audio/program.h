@@ -37,8 +37,9 @@ bool is_spectral(Feature feature);
 struct FeatureOptions {
   std::int64_t frame_length = 2048;  ///< also of the Fourier transform, then a power of two
   std::int64_t hop_length = 512;
-  bool center = true;         ///< the signal begins with frame_length / 2 samples of padding, and ends so
-  std::vector<float> window;  ///< of each frame, frame_length weights; of use where there are spectra of them
+  bool center = true;  ///< the signal begins with frame_length / 2 samples of padding, and ends so
+  /// Of each frame, frame_length weights; of use where there are spectra of them.
+  std::vector<float> window{};
   std::array<float, 3> cosines{
       0.5F, 0.5F, 0};           ///< of windows of any length: c0 - c1 cos t + c2 cos 2t, t = 2 pi i / length
   std::int64_t max_size = 128;  ///< lags of the autocorrelation
