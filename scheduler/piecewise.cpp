@@ -90,10 +90,12 @@ class Run : public std::enable_shared_from_this<Run> {
     trace_.begin(meter_.now_ns(), executor_.concurrency());
     {
       Lock lock = locked();
+      Worker driver{.is_driver = true, .is_new = true};
+      ++new_;
       while (!is_over()) {
         ask_for_workers();
         driver_works_ = true;
-        const bool did = step(lock, true);
+        const bool did = step(lock, driver);
         driver_works_ = false;
         if (!did) wait_for_others(lock);
       }
@@ -118,8 +120,15 @@ class Run : public std::enable_shared_from_this<Run> {
   // last, agrees with itself.
   void look_for_stop() { stopped_ = stopped_ || stop_.stop_requested(); }
 
+  // A thread that computes.
+  struct Worker {
+    bool is_driver = false;
+    bool is_new = false;  // it has come, and has had no piece yet
+  };
+
   // Does one thing that this thread can do now; false where there is none.
-  bool step(Lock& lock, bool driver) {
+  bool step(Lock& lock, Worker& worker) {
+    const bool driver = worker.is_driver;
     look_for_stop();
     drop_dead_pieces();
     ask_for_io();
@@ -128,10 +137,13 @@ class Run : public std::enable_shared_from_this<Run> {
     } else if (Piece* const large = driver ? for_driver() : nullptr) {
       compute_with_all(lock, *large);
     } else if (Piece* const ready = first_read()) {
+      has_piece(worker);
       work_at(lock, *ready, driver);
     } else if (reads_here(driver)) {
-      if (Piece* const piece = take_next(lock, [&] { return can_take(driver); }))
+      if (Piece* const piece = take_next(lock, [&] { return can_take(driver); })) {
+        has_piece(worker);
         work_at(lock, *piece, driver);
+      }
     } else if (driver && can_commit()) {
       commit_first(lock);  // who is to do it has not come, and may not
     } else {
@@ -171,15 +183,22 @@ class Run : public std::enable_shared_from_this<Run> {
     constexpr int64_t longest_ns = 20'000'000;
     Lock lock = locked();
     coming_ = std::max(coming_ - 1, 0);
+    Worker worker{.is_new = true};
+    ++new_;
     const int64_t end_ns =
         over_ ? 0 : meter_.now_ns() + longest_ns;  // when the run is over its clock may be gone
     if (!over_) ask_for_workers();
     bool did = true;
     const auto goes_on = [&] { return meter_.now_ns() < end_ns || (can_commit() && !commits_aside()); };
-    while (!over_ && did && goes_on()) did = step(lock, false);
+    while (!over_ && did && goes_on()) did = step(lock, worker);
+    has_piece(worker);
     --workers_;
     if (!over_ && did) ask_for_workers();
     wake_driver();
+  }
+
+  void has_piece(Worker& worker) {
+    if (std::exchange(worker.is_new, false)) --new_;
   }
 
   // The driver waits only for what another thread has begun.
@@ -407,10 +426,10 @@ class Run : public std::enable_shared_from_this<Run> {
   // Nobody else has any, the driver neither, and he could not help with the loops of others.
   bool is_last_work() const { return !driver_works_ && working_ == 1 && read_ == 0 && !can_take(true); }
 
-  // Nobody is there to help: what threads do between two pieces takes them a moment. Those that are still to come may
-  // find nothing else to do.
+  // Nobody is there to help: what threads do between two pieces takes them a moment. Those that are still to come, or have
+  // just come, may find nothing else to do.
   bool all_have_work() const {
-    return workers_ - coming_ + (driver_waits_ ? 0 : 1) >= executor_.concurrency();
+    return workers_ - coming_ - new_ + (driver_waits_ ? 0 : 1) >= executor_.concurrency();
   }
 
   Piece* first_read() {
@@ -684,6 +703,7 @@ class Run : public std::enable_shared_from_this<Run> {
   std::vector<int> in_order_;
   int workers_ = 0;            // tasks that have been submitted, or may have been, and have not ended
   int coming_ = 0;             // those of them that have not begun, and perhaps never will
+  int new_ = 0;                // those that have, and the driver, as long as they have had no piece
   int working_ = 0;            // pieces that are being read or computed
   int waiting_for_alone_ = 0;  // or being computed so; while there are such, nothing is taken
   int readers_ = 0;            // of these: they read ahead, or will

@@ -168,7 +168,7 @@ TEST_CASE(
           // An item that is more than a slot may hold, and does not say so before, is read all the same.
           if (!known && limit < 8 * (executor->concurrency() + 1)) continue;
           INFO(name << " slots " << slots << " limit " << limit << " known " << known);
-          NumbersInPieces numbers(300, slots);
+          NumbersInPieces numbers(150, slots);
           PiecePhases phases = numbers.phases();
           std::atomic<int64_t> held = 0, most = 0;
           std::array<int64_t, 64> bytes{};
@@ -207,9 +207,9 @@ TEST_CASE(
   const DeviceClock clock;
   for (const auto& [name, executor] : all_executors())
     for (const std::string phase : {"take", "read", "compute", "commit"})
-      for (const int64_t piece : {0, 1, 150, 298, 299}) {
+      for (const int64_t piece : {0, 1, 80, 159}) {
         INFO(name << " " << phase << " " << piece);
-        NumbersInPieces numbers(300);
+        NumbersInPieces numbers(160);
         wait_in(numbers, Waits::both);
         std::function<void(int64_t)> failing;
         fail_at(failing, phase.c_str(), piece);
