@@ -163,7 +163,7 @@ PinnedBlock::~PinnedBlock() {
 // The device ------------------------------------------------------------------------------------------------
 
 struct Device::Impl {
-  explicit Impl(std::size_t units_kept) : units(units_kept) {}
+  explicit Impl(std::size_t units_kept) : units(units_kept) { streams.reserve(streams_at_most); }
 
   DeviceNumber number = 0;
   Context context = nullptr;
@@ -188,6 +188,10 @@ struct Device::Impl {
       pinned.erase(first);
     }
   }
+
+  static constexpr std::size_t streams_at_most = 32;
+  std::mutex streaming;
+  std::vector<StreamHandles> streams;  ///< kept ones, which have nothing to do
 
   using Loaded = std::shared_ptr<const LoadedUnit>;
   cache::OncePerKey<Loaded> units;  ///< by text
@@ -373,6 +377,7 @@ Device::~Device() {
   impl_->units.clear();
   impl_->trim(driver, 0);
   impl_->trim_pinned(driver, 0);
+  for (const StreamHandles& stream : impl_->streams) destroy(stream);
   static_cast<void>(driver.primary_ctx_release(impl_->number));
 }
 
@@ -449,6 +454,38 @@ void Device::give_pinned(std::byte* memory, std::int64_t bytes) noexcept {
     }
   }
   static_cast<void>(api().mem_free_host(memory));
+}
+
+StreamHandles Device::take_stream() {
+  make_current();
+  {
+    const std::lock_guard lock(impl_->streaming);
+    if (!impl_->streams.empty()) {
+      const StreamHandles kept = impl_->streams.back();
+      impl_->streams.pop_back();
+      return kept;
+    }
+  }
+  StreamHandles made;
+  check(api(), api().stream_create(&made.stream, stream_non_blocking), "making a stream");
+  const Result result = api().event_create(&made.all_done, event_blocking_sync | event_disable_timing);
+  if (result != success) static_cast<void>(api().stream_destroy(made.stream));
+  check(api(), result, "making an event");
+  return made;
+}
+
+void Device::give_stream(const StreamHandles& stream, bool done) noexcept {
+  if (done && !platform_.exact_memory) {
+    const std::lock_guard lock(impl_->streaming);
+    if (impl_->streams.size() < Impl::streams_at_most) return impl_->streams.push_back(stream);
+  }
+  static_cast<void>(api().ctx_set_current(impl_->context));
+  destroy(stream);
+}
+
+void Device::destroy(const StreamHandles& stream) noexcept {
+  static_cast<void>(api().stream_destroy(stream.stream));
+  static_cast<void>(api().event_destroy(stream.all_done));
 }
 
 void Device::free(Address address) noexcept {

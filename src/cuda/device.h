@@ -52,8 +52,8 @@ struct Platform {
   /// Tried in turn where the driver refuses what `compiler` makes, or that makes nothing for the GPU. Empty: there are
   /// none.
   std::function<std::vector<std::shared_ptr<Compiler>>()> other_compilers;
-  /// Device memory is allocated in exactly the requested size, and freed at once: for tests that look for
-  /// accesses out of bounds or after a free, or of host memory that holds no elements yet.
+  /// Device memory is allocated in exactly the requested size, and freed at once, as streams are: for tests that look
+  /// for accesses out of bounds or after a free, or of host memory that holds no elements yet.
   bool exact_memory = false;
   std::size_t units_kept = 256;  ///< loaded ones, for later programs; those in use stay alive anyway
   /// Throws BackendUnavailable where there are none.
@@ -103,6 +103,12 @@ class DeviceEvent {
   Event handle_ = nullptr;
 };
 
+/// A stream of the driver's, and the event that is recorded and waited for by whoever waits for the stream.
+struct StreamHandles {
+  StreamHandle stream = nullptr;
+  Event all_done = nullptr;
+};
+
 /// Work in order; several streams overlap. Not thread-safe. Destruction waits for the work.
 class Stream {
  public:
@@ -123,14 +129,19 @@ class Stream {
   /// Waits until all is done. Throws RunError with the driver's message where a kernel crashed.
   void synchronize();
   bool idle();  ///< throws as synchronize does
-  /// Waits until all is done, or the GPU is lost: before memory is freed that the stream may still use.
+  /// Waits until all is done, or the GPU is lost: before memory is freed that the stream may still use. Costs nothing where
+  /// it is known that all is done.
   void drain() noexcept;
   Device& device() { return *device_; }
 
  private:
+  void begin_work();
+  Result ask() noexcept;
+  Result ask_for_a_while() noexcept;
+
   std::shared_ptr<Device> device_;
-  StreamHandle handle_ = nullptr;
-  DeviceEvent all_done_;  ///< recorded and waited for by whoever waits for the stream
+  StreamHandles handles_;
+  bool at_work_ = false;  ///< something was put on it since it was last seen done
 };
 
 /// Restores the calling thread's context, which may be the user's, at the end of scope. Null: does nothing.
@@ -252,6 +263,7 @@ class Device : public std::enable_shared_from_this<Device> {
  private:
   friend class DeviceBlock;
   friend class PinnedBlock;
+  friend class Stream;
   explicit Device(Platform platform);
   double measured_link_rate();
   void check_alive() const;
@@ -264,6 +276,10 @@ class Device : public std::enable_shared_from_this<Device> {
   /// Page-locked memory, some of it reused: locking takes longer than copying. `bytes` becomes its size.
   std::byte* take_pinned(std::int64_t& bytes);
   void give_pinned(std::byte* memory, std::int64_t bytes) noexcept;
+  /// Some of them used before: runs would make several each. `done`: nothing is left to do, and nothing went wrong at last.
+  StreamHandles take_stream();
+  void give_stream(const StreamHandles& stream, bool done) noexcept;
+  void destroy(const StreamHandles& stream) noexcept;
   struct Impl;
   Platform platform_;
   DeviceFacts facts_;
