@@ -257,6 +257,36 @@ TEST_CASE("rearrangements: a primitive that fails, and any bound on GPU memory")
   }
 }
 
+TEST_CASE("rearrangements: while the rows of a chunk are sorted the next one is on its way to the GPU") {
+  const auto run = each_row([](auto row) { return sort(row); }, some_rows(200));
+  const auto expected = run({.backend = Backend::interpreter}, nullptr);
+  // An upload of another stream between a chunk's own and its first download.
+  const auto overlaps = [](const std::vector<LogEntry>& log) {
+    int begun = 0;  // the stream
+    for (const LogEntry& e : log) {
+      if (e.done) continue;
+      if (e.what == LogEntry::What::upload && begun != 0 && e.stream != begun) return true;
+      if (e.what == LogEntry::What::upload) begun = e.stream;
+      if (e.what == LogEntry::What::download && e.stream == begun) begun = 0;
+    }
+    return false;
+  };
+  for (const bool by_gpu : {true, false}) {
+    // Threads may come too late.
+    bool seen = false;
+    for (int k = 0; k < 100 && !seen; ++k) {
+      FakeOptions fake;
+      fake.primitives = by_gpu;
+      const WithFakeGpu gpu(fake);
+      CHECK(equal(run({.backend = Backend::cuda, .threads = 4, .scheduler = "fixed:10"}, nullptr), expected));
+      seen = overlaps(gpu->log());
+      check_clean();
+    }
+    INFO("by the GPU: " << by_gpu);
+    CHECK(seen);
+  }
+}
+
 TEST_CASE("rearrangements: the timeline tells who made them") {
   const io_test::TemporaryDirectory dir;
   const auto run = each_row([](auto row) { return sort(row); }, some_rows(30));

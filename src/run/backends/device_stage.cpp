@@ -7,8 +7,14 @@ namespace anabranch::runtime {
 
 namespace {
 
+/// Of a sort of many short rows CUB waits, and of what the host rearranges the chunk.
+bool waits(const plan::RearrangeStep& step, cuda::Device& device) {
+  return step.node->op() == ir::Op::sort || device.primitives().table == nullptr ||
+         !why_not_on_device(step, 0, 0).empty();
+}
+
 /// Has a chunk to wait in the midst of its steps?
-bool waits(const plan::Group& group) {
+bool waits(const plan::Group& group, cuda::Device& device) {
   const auto reads_views = [](const plan::KernelStep& step) {
     return std::any_of(step.buffers.begin(), step.buffers.end(),
                        [](const plan::BufferRef& ref) { return ref.view >= 0; });
@@ -16,6 +22,7 @@ bool waits(const plan::Group& group) {
   return std::any_of(group.steps.begin(), group.steps.end(), [&](const plan::Step& step) {
     if (const auto* kernel = std::get_if<plan::KernelStep>(&step)) return reads_views(*kernel);
     if (const auto* require = std::get_if<plan::RequireStep>(&step)) return require->array >= 0;
+    if (const auto* rearrange = std::get_if<plan::RearrangeStep>(&step)) return waits(*rearrange, device);
     return std::holds_alternative<plan::OffsetsStep>(step) || std::holds_alternative<plan::NestedStep>(step);
   });
 }
@@ -26,7 +33,7 @@ DeviceStage::DeviceStage(DeviceRun& run, RunContext& context, RunBackend& backen
     : run_(run),
       infos_(work.infos),
       slots_(static_cast<std::size_t>(work.slots)),
-      begins_early_(waits(work.stage.group)) {
+      begins_early_(waits(work.stage.group, *run.device())) {
   for (int s = 0; s < work.slots; ++s)
     slots_[static_cast<std::size_t>(s)].device =
         std::make_unique<DeviceChunk>(run, context, backend, work, s);

@@ -20,7 +20,7 @@ class DeviceStage final : public StageBackend {
   DeviceStage(DeviceRun& run, RunContext& context, RunBackend& backend, const StageWork& work);
   ~DeviceStage() override;
 
-  /// Where sizes that values tell have to be waited for: the next chunk's copy is then on its way.
+  /// Where sizes that values tell have to be waited for, or a sort: the next chunk's copy is then on its way.
   bool begins_early() const override { return begins_early_; }
   void begin(int number, const std::vector<SourceChunk>& chunks) override;
   ComputedOn enqueue(int number, const std::vector<SourceChunk>& chunks, StageOutput& results) override;
