@@ -173,19 +173,26 @@ struct Device::Impl {
   std::unordered_map<Address, std::int64_t> sizes;    ///< of what is given out or kept
   std::int64_t in_use = 0, kept = 0;
 
-  /// Page-locked memory that is kept, by size.
-  static constexpr std::int64_t pinned_at_most = std::int64_t{1} << 30;
+  /// Page-locked memory that is kept.
+  struct Pinned {
+    std::byte* memory;
+    std::uint64_t given;  ///< grows with every piece that was given back
+  };
   std::mutex pinning;
-  std::multimap<std::int64_t, std::byte*> pinned;
+  std::multimap<std::int64_t, Pinned> pinned;  ///< by size
   std::int64_t pinned_bytes = 0;
+  std::uint64_t pinned_given = 0;
 
-  /// Gives kept page-locked memory back, the smallest first, until it is no more than `most` bytes.
+  /// Gives kept page-locked memory back, what has not been used for longest first, until it is no more than `most` bytes:
+  /// what every run uses stays, whether it is small or large.
   void trim_pinned(const DriverApi& api, std::int64_t most) noexcept {
     while (pinned_bytes > most) {
-      const auto first = pinned.begin();
-      pinned_bytes -= first->first;
-      static_cast<void>(api.mem_free_host(first->second));
-      pinned.erase(first);
+      const auto oldest = std::min_element(pinned.begin(), pinned.end(), [](const auto& a, const auto& b) {
+        return a.second.given < b.second.given;
+      });
+      pinned_bytes -= oldest->first;
+      static_cast<void>(api.mem_free_host(oldest->second.memory));
+      pinned.erase(oldest);
     }
   }
 
@@ -419,7 +426,7 @@ std::byte* Device::take_pinned(std::int64_t& bytes) {
     const auto at = impl_->pinned.lower_bound(bytes);
     if (at != impl_->pinned.end() && at->first <= bytes + bytes / 4) {
       bytes = at->first;
-      std::byte* out = at->second;
+      std::byte* out = at->second.memory;
       impl_->pinned_bytes -= bytes;
       impl_->pinned.erase(at);
       return out;
@@ -443,12 +450,12 @@ std::byte* Device::take_pinned(std::int64_t& bytes) {
 
 void Device::give_pinned(std::byte* memory, std::int64_t bytes) noexcept {
   static_cast<void>(api().ctx_set_current(impl_->context));
-  if (!platform_.exact_memory && bytes <= Impl::pinned_at_most) {
+  if (!platform_.exact_memory && bytes <= platform_.page_locked_kept) {
     const std::lock_guard lock(impl_->pinning);
     try {
-      impl_->pinned.emplace(bytes, memory);
+      impl_->pinned.insert({bytes, {memory, ++impl_->pinned_given}});
       impl_->pinned_bytes += bytes;
-      impl_->trim_pinned(api(), Impl::pinned_at_most);
+      impl_->trim_pinned(api(), platform_.page_locked_kept);
       return;
     } catch (...) {  // NOLINT(bugprone-empty-catch): no memory for the list of kept blocks
     }

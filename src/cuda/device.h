@@ -56,6 +56,7 @@ struct Platform {
   /// for accesses out of bounds or after a free, or of host memory that holds no elements yet.
   bool exact_memory = false;
   std::size_t units_kept = 256;  ///< loaded ones, for later programs; those in use stay alive anyway
+  std::int64_t page_locked_kept = std::int64_t{1} << 30;  ///< bytes that are not in use, for later runs
   /// Throws BackendUnavailable where there are none.
   std::function<device::Primitives()> open_primitives = device::Primitives::open;
   /// With fewer items the host is as quick as a primitive, and chunk_geometry.h computes their offsets.

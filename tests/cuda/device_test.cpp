@@ -395,6 +395,33 @@ TEST_CASE("page-locked memory is kept, within limits, and given back when there 
   CHECK_THROWS_AS(PinnedBlock(device, MiB), DeviceMemoryFull);
 }
 
+TEST_CASE("of kept page-locked memory what every run uses stays, whatever else comes by") {
+  Platform platform = gpu_host::fake_platform(pooled());
+  platform.page_locked_kept = MiB;
+  set_platform(platform);
+  {
+    const auto device = Device::get();
+    const auto locked = [] { return fake_gpu().calls("mem_host_alloc"); };
+    for (int run = 0; run < 10; ++run) {
+      INFO("run " << run);
+      const int before = locked();
+      {
+        const PinnedBlock small(device, KiB), large(device, 400 * KiB);
+      }
+      if (run > 0) CHECK(locked() == before);
+      const PinnedBlock other(device, (200 + 30 * run) * KiB);  // other programs', of any size
+    }
+    CHECK(fake_gpu().calls("mem_free_host") > 0);
+    // A piece that is larger than all that may be kept drives nothing out.
+    const int freed = fake_gpu().calls("mem_free_host");
+    {
+      const PinnedBlock too_large(device, 2 * MiB);
+    }
+    CHECK(fake_gpu().calls("mem_free_host") == freed + 1);
+  }
+  check_clean();
+}
+
 TEST_CASE("a block is no larger than it may be") {
   const WithFakeGpu gpu(pooled());
   const auto device = Device::get();
