@@ -6,8 +6,9 @@
 #include "support/gpu_host/fake_driver.h"
 #include "tests/cpu/support/map_kernels.h"
 #include "tests/cuda/support/run.h"
+#include "tests/cuda/support/scan_kernels.h"
 
-// On a machine with a GPU the tests of maps and folds run there. Here that way is taken to a simulated one.
+// On a machine with a GPU the tests of maps, folds and scans run there. Here that way is taken to a simulated one.
 namespace {
 
 using namespace anabranch;
@@ -37,4 +38,10 @@ TEST_CASE("kernels of the tests run on a GPU, too") {
 
   r.k.kernel().body = {ir::index(r.x, r.k.kernel().index[0])};  // fails in the long row
   CHECK(cuda_disagreement(r.k) == "");
+
+  const int launched = gpu_host::fake_gpu().calls("launch_kernel");
+  auto scan = rows_scanned<double>({3, 0, 40, 5000, 1}, Primitive::add, true, ScanResult::inclusive);
+  CHECK(scan_disagreement(scan) == "");
+  CHECK(gpu_host::fake_gpu().calls("launch_kernel") > launched);
+  CHECK(gpu_host::fake_gpu().violations().empty());
 }

@@ -72,6 +72,24 @@ TEST_CASE("an operator that does not commute") {
   agree_on_gpu(compile(consume(elements(map_seq(body, stream_in(rows))))));
 }
 
+TEST_CASE("scans of rows around the sizes of warps and blocks") {
+  const auto rows = rows_of({0, 1, 2, 31, 32, 33, 3, 100, 1000, 4095, 4096, 4097, 5, 9000});
+  const auto body = [](auto row) { return scanl1(plus, row); };
+  agree_on_gpu(compile(consume(elements(map_seq(body, stream_in(rows))))));
+}
+
+TEST_CASE("sorted and selected rows, and how often there is what in them") {
+  const auto rows = rows_of({0, 1, 5, 64, 1000, 33, 4097, 2});
+  const auto above = [](auto x) { return x > 0.1; };
+  const auto bin = [](auto x) { return cast<std::int32_t>((x + 0.5) * 7.0); };
+  const auto sorted = [](auto row) { return sort(row); };
+  const auto selected = [=](auto row) { return std::get<0>(filter(above, row)); };
+  const auto counted = [=](auto row) { return histogram(7, map(bin, row)); };
+  agree_on_gpu(compile(consume(elements(map_seq(sorted, stream_in(rows))))));
+  agree_on_gpu(compile(consume(elements(map_seq(selected, stream_in(rows))))));
+  agree_on_gpu(compile(consume(elements(map_seq(counted, stream_in(rows))))));
+}
+
 TEST_CASE("one large array, without a stream") {
   for (const std::int64_t n : {0, 1, 4096, 4097, 1'000'000}) {
     const auto dot = compile<Vector<double>, Vector<double>>(

@@ -6,6 +6,9 @@ are shell scripts that pass, fail, crash and hang.
 bench_gpu_rehearsal is bench_gpu on a simulated GPU, without NVIDIA's libraries.
 """
 
+import fnmatch
+import importlib.machinery
+import importlib.util
 import json
 import os
 import pathlib
@@ -135,6 +138,20 @@ class GpuCheck(unittest.TestCase):
         self.assertIn("expected 1, got 2", self.details)
         self.assertIn("failed: status 42: test_cuda_gpu: fails", self.text)
         self.assertEqual(self.report["machine"]["gpu"], {"name": "Stub", "architecture": "sm_90", "driver": "13.0"})
+
+    def test_what_is_run_there_is_in_the_sources(self):
+        sys.path.insert(0, str(SOURCES / "scripts"))
+        loader = importlib.machinery.SourceFileLoader("gpu_check", GPU_CHECK)
+        gpu_check = importlib.util.module_from_spec(importlib.util.spec_from_loader("gpu_check", loader))
+        loader.exec_module(gpu_check)
+        cases = [case for file in (SOURCES / "tests" / "gpu").glob("*.cpp")
+                 for case in re.findall(r'^TEST_CASE\("([^"]+)"', file.read_text(), re.M)]
+        for pattern in (*gpu_check.SANITIZED.split(","), gpu_check.SMOKE_TEST):
+            self.assertTrue(fnmatch.filter(cases, pattern), pattern)
+        # All that can run on a GPU does. target_test takes that way to a simulated one.
+        here = {file.stem.removesuffix("_test") for file in (SOURCES / "tests" / "cuda").glob("*_test.cpp")
+                if re.search("cuda_disagreement|scan_disagreement|ANABRANCH_TEST_GPU", file.read_text())}
+        self.assertEqual(here - {"target"}, set(gpu_check.KERNEL_TESTS))
 
     def test_a_lost_gpu_is_said_once(self):
         self.assertEqual(self.run_check("--part=tests", "--test-seconds=1", "--jobs=1",
