@@ -38,6 +38,18 @@ PUBLIC_TESTS = """\
 [ "$1" = --list-test-names-only ] && { echo 'public one'; exit; }
 [ "$1 $ANABRANCH_TEST_BACKEND" = 'public one cuda' ]
 """
+# Notes what each of its processes is asked to run. {fails} is a pattern of what fails.
+MANY_PUBLIC_TESTS = """\
+[ "$1" = --list-test-names-only ] && {{ seq -f 'public, [number] %g' 45; exit; }}
+echo "$1" >>"$0.asked"
+case ",$1," in
+  {fails}) echo 'expected 1, got 2'; {how} ;;
+esac
+"""
+QUICK_TESTS = """\
+[ "$1" = --list-test-names-only ] && echo 'comes first'
+true
+"""
 KERNEL_TESTS = """\
 [ "$1" = --list-test-names-only ] && { echo 'kernel one'; exit; }
 [ "$1 $ANABRANCH_TEST_GPU" = 'kernel one 1' ]
@@ -138,6 +150,40 @@ class GpuCheck(unittest.TestCase):
         self.assertIn("expected 1, got 2", self.details)
         self.assertIn("failed: status 42: test_cuda_gpu: fails", self.text)
         self.assertEqual(self.report["machine"]["gpu"], {"name": "Stub", "architecture": "sm_90", "driver": "13.0"})
+
+    def run_many_public_tests(self, fails, how="exit 42"):
+        """What the processes of 45 tests are asked to run, and the results."""
+        write_program(self.root / "bin" / "test_cuda_gpu", QUICK_TESTS)
+        write_program(self.root / "bin" / "test_public", MANY_PUBLIC_TESTS.format(fails=fails, how=how))
+        self.status = self.run_check("--part=tests", "--test-seconds=3", "--jobs=4")
+        asked = (self.root / "bin" / "test_public.asked").read_text().splitlines()
+        results = {name.removeprefix("test_public: "): result for name, result in self.results("tests").items()
+                   if name.startswith("test_public: ")}
+        return asked, results
+
+    def test_public_tests_share_processes(self):
+        asked, results = self.run_many_public_tests("none")
+        self.assertEqual(self.status, 0, self.printed)
+        self.assertEqual(results, {f"public, [number] {n}": "passed" for n in range(1, 46)})
+        self.assertEqual(sorted(line.count("public") for line in asked), [5, 20, 20])
+
+    def test_where_a_process_fails_its_tests_are_run_by_themselves(self):
+        for how, result in (("exit 42", "failed: status 42"), ("kill -SEGV $$", "failed: crashed, SIGSEGV"),
+                            ("sleep 1000", "failed: more than 3 s")):
+            asked, results = self.run_many_public_tests("*'] 27,'*", how)
+            self.assertEqual(self.status, 1, self.printed)
+            self.assertEqual(results, {f"public, [number] {n}": "passed" if n != 27 else result for n in range(1, 46)})
+            self.assertEqual(sorted(line.count("public") for line in asked), [1] * 20 + [5, 20, 20])
+            (self.root / "bin" / "test_public.asked").unlink()
+
+    def test_tests_that_fail_only_beside_each_other_are_a_failure(self):
+        asked, results = self.run_many_public_tests("*'] 6,'*'] 7,'*")
+        self.assertEqual(self.status, 1, self.printed)
+        together = results.pop("20 in one process, from 'public, [number] 1' on")
+        self.assertEqual(together, "failed: status 42")
+        self.assertEqual(set(results.values()), {"passed"})
+        self.assertEqual((len(results), len(asked)), (45, 23))
+        self.assertIn("expected 1, got 2", self.details)
 
     def test_what_is_run_there_is_in_the_sources(self):
         sys.path.insert(0, str(SOURCES / "scripts"))
