@@ -115,8 +115,10 @@ FoldPlan fold_plan(const kernel::Kernel& kernel, const Bindings& bindings) {
       plan.results = results_of(bindings.positions, plan.numbers.row_blocks);
     }
   } else if (plan.elements > order::block && (bindings.longest < 0 || bindings.longest > order::block)) {
-    plan.numbers.long_rows = plan.elements / (order::block + 1);
-    plan.results = plan.elements / order::block + plan.numbers.long_rows;
+    // As many rows, and blocks, as these elements could be.
+    const std::int64_t elements = bindings.in_long_rows >= 0 ? bindings.in_long_rows : plan.elements;
+    plan.numbers.long_rows = elements / (order::block + 1);
+    plan.results = elements / order::block + plan.numbers.long_rows;
   }
   return plan;
 }

@@ -44,6 +44,8 @@ struct Bindings {
   std::int64_t elements = -1;
   /// The same of the longest one.
   std::int64_t longest = -1;
+  /// The same of all that are longer than a block of the canonical order, together.
+  std::int64_t in_long_rows = -1;
 };
 
 inline constexpr std::uint64_t no_failure = ~std::uint64_t{0};

@@ -286,11 +286,13 @@ class Scheduled {
     builder_.find_checks();
     buffers_.resize(static_cast<std::size_t>(builder_.kernel().buffer_slots));
   }
-  cuda::Schedule operator()(std::int64_t positions, std::int64_t elements, std::int64_t longest = -1) const {
+  cuda::Schedule operator()(std::int64_t positions, std::int64_t elements, std::int64_t longest = -1,
+                            std::int64_t in_long_rows = -1) const {
     cuda::Bindings bindings{buffers_, {}, positions};
     bindings.positions = positions;
     bindings.elements = elements;
     bindings.longest = longest;
+    bindings.in_long_rows = in_long_rows;
     return cuda::schedule(builder_.kernel(), bindings, 10);
   }
 
@@ -343,6 +345,12 @@ TEST_CASE("cuda: few blocks of long rows are computed by all threads of a block,
   CHECK(middle(of(1, 4097)).block == 256);
   CHECK(middle(of(1, 119 * 4097)).entry == 5);
   CHECK(middle(of(1, 120 * 4097)).entry == 3);
+  // Among many short rows what is in long ones counts, where that is known.
+  CHECK(middle(of(100'000, 3'000'000, 10'000)).entry == 3);
+  CHECK(middle(of(100'000, 3'000'000, 10'000, 10'000)).entry == 5);
+  CHECK(middle(of(100'000, 3'000'000, 10'000, 10'000)).grid == 4);
+  CHECK(middle(of(100'000, 3'000'000, 10'000, 2'000'000)).entry == 3);
+  CHECK(of(100'000, 3'000'000, 10'000, 10'000).workspace < of(100'000, 3'000'000, 10'000).workspace / 100);
   auto rows = numbered_rows();
   make_ordered(rows.kernel());
   const Scheduled ordered(std::move(rows));

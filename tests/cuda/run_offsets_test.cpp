@@ -217,6 +217,25 @@ TEST_CASE("offsets: rows longer than a block of the canonical order get their sc
   }
 }
 
+TEST_CASE("offsets: few long rows among many short ones are computed as few where the host knows them") {
+  std::vector<Vector<double>> rows(500, numbers(100, 1));
+  for (const int item : {100, 400}) rows[static_cast<std::size_t>(item)] = numbers(9000, 2);
+  const auto run = running(consume(elements(map_seq(sums, stream_in(rows)))));
+  agree(run);
+  FakeOptions fake;
+  fake.multiprocessors = 1;
+  const WithFakeGpu gpu(fake);
+  run({.backend = Backend::cuda, .scheduler = "fixed:1000"}, nullptr);
+  std::vector<unsigned> grids;
+  for (const LogEntry& e : gpu->log())
+    if (e.done && e.what == LogEntry::What::kernel && e.entry.ends_with("_blocks")) {
+      CHECK(e.entry.ends_with("few_blocks"));
+      grids.push_back(e.grid);
+    }
+  CHECK(grids == std::vector<unsigned>{8});  // three blocks a row, and what might be one more of each
+  check_clean();
+}
+
 TEST_CASE("offsets: sizes that cannot be are the host's errors, word by word") {
   using Rows = std::vector<Vector<std::int64_t>>;
   const auto lengths = [](const Rows& rows) {

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/fold_order.h"
 #include "ir/offsets.h"
 #include "kernel/component_use.h"
 #include "run/context/rearrangement.h"
@@ -298,6 +299,9 @@ void DeviceChunk::bind_rows(const plan::KernelStep& step, const kernel::Row& row
                       : row.length.kind == Kind::per_item ? row.work_offsets
                                                           : -1;
   if (offsets >= 0) bindings.longest = longest(descriptor_of(offsets), context_.executor);
+  // Rows longer than a block are in items that are.
+  if (row.work_offsets >= 0 && bindings.longest > ir::fold_order::block)
+    bindings.in_long_rows = in_long_items(descriptor_of(row.work_offsets), context_.executor);
 }
 
 /// What no later step reads: later steps may write there.

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 
 #include "ir/extents.h"
+#include "ir/fold_order.h"
 #include "ir/offsets.h"
 #include "ir/run_error.h"
 #include "run/sinks/sinks.h"
@@ -20,6 +22,31 @@ std::int64_t largest_step(const T* offsets, std::int64_t begin, std::int64_t end
   for (std::int64_t i = begin; i < end; ++i)
     largest = std::max(largest, static_cast<T>(offsets[i + 1] - offsets[i]));
   return static_cast<std::int64_t>(largest);
+}
+
+template <class T>
+std::int64_t steps_above(std::int64_t bound, const T* offsets, std::int64_t begin, std::int64_t end) {
+  std::int64_t all = 0;
+  for (std::int64_t i = begin; i < end; ++i) {
+    const std::int64_t step = offsets[i + 1] - offsets[i];
+    if (step > bound) all += step;
+  }
+  return all;
+}
+
+/// `of(offsets, begin, end)` for pieces of the items, by all threads.
+template <class F>
+std::vector<std::int64_t> of_pieces(const void* offsets, OffsetType type, std::int64_t items,
+                                    scheduler::Executor& executor, F&& of) {
+  constexpr std::int64_t piece = std::int64_t{1} << 16;
+  std::vector<std::int64_t> out(static_cast<std::size_t>((items + piece - 1) / piece));
+  executor.parallel_for(static_cast<std::int64_t>(out.size()), [&](std::int64_t p) {
+    const std::int64_t begin = p * piece, end = std::min(begin + piece, items);
+    out[static_cast<std::size_t>(p)] = type == OffsetType::int32
+                                           ? of(static_cast<const std::int32_t*>(offsets), begin, end)
+                                           : of(static_cast<const std::int64_t*>(offsets), begin, end);
+  });
+  return out;
 }
 
 template <class T>
@@ -55,7 +82,7 @@ void ChunkGeometry::begin(const std::vector<SourceChunk>& chunks,
     Offsets& o = offsets_[d];
     o.data = item_chunks_[i].offsets.get();
     o.type = item_infos_[i]->offsets;
-    o.longest = -1;
+    o.longest = o.in_long = -1;
     o.first = ir::offset_at(o.data, o.type, 0);
     shape_.descriptor_totals[d] = ir::offset_at(o.data, o.type, items(0)) - o.first;
   }
@@ -155,7 +182,7 @@ void ChunkGeometry::make_offsets(const plan::OffsetsStep& step) {
   out.data = out.own.data();
   out.type = OffsetType::int64;
   out.first = 0;
-  out.longest = -1;
+  out.longest = out.in_long = -1;
   shape_.descriptor_totals[d] = total;
 }
 
@@ -178,18 +205,26 @@ void ChunkGeometry::require(const plan::RequireStep& step) const {
 std::int64_t ChunkGeometry::longest(int descriptor, scheduler::Executor& executor) {
   Offsets& o = offsets_[static_cast<std::size_t>(descriptor)];
   if (o.longest >= 0) return o.longest;
-  constexpr std::int64_t piece = std::int64_t{1} << 16;
-  const std::int64_t items = items_of_descriptor(descriptor);
-  std::vector<std::int64_t> of_piece(static_cast<std::size_t>((items + piece - 1) / piece));
-  executor.parallel_for(static_cast<std::int64_t>(of_piece.size()), [&](std::int64_t p) {
-    const std::int64_t begin = p * piece, end = std::min(begin + piece, items);
-    of_piece[static_cast<std::size_t>(p)] =
-        o.type == OffsetType::int32 ? largest_step(static_cast<const std::int32_t*>(o.data), begin, end)
-                                    : largest_step(static_cast<const std::int64_t*>(o.data), begin, end);
-  });
+  const auto all = of_pieces(
+      o.data, o.type, items_of_descriptor(descriptor), executor,
+      [](const auto* at, std::int64_t begin, std::int64_t end) { return largest_step(at, begin, end); });
   o.longest = 0;
-  for (const std::int64_t l : of_piece) o.longest = std::max(o.longest, l);
+  for (const std::int64_t l : all) o.longest = std::max(o.longest, l);
   return o.longest;
+}
+
+std::int64_t ChunkGeometry::in_long_items(int descriptor, scheduler::Executor& executor) {
+  constexpr std::int64_t block = ir::fold_order::block;
+  Offsets& o = offsets_[static_cast<std::size_t>(descriptor)];
+  if (!o.data) return -1;
+  if (longest(descriptor, executor) <= block) return 0;
+  if (o.in_long >= 0) return o.in_long;
+  const auto all = of_pieces(o.data, o.type, items_of_descriptor(descriptor), executor,
+                             [](const auto* at, std::int64_t begin, std::int64_t end) {
+                               return steps_above(block, at, begin, end);
+                             });
+  o.in_long = std::accumulate(all.begin(), all.end(), std::int64_t{0});
+  return o.in_long;
 }
 
 namespace {

@@ -52,6 +52,7 @@ class ChunkGeometry {
     std::vector<std::int64_t> own;  ///< computed ones
     std::int64_t first = 0;         ///< offsets[0], from which positions are counted
     std::int64_t longest = -1;      ///< elements of the longest item; -1: not computed yet
+    std::int64_t in_long = -1;      ///< elements of all items longer than a block; -1: not computed yet
   };
 
   /// Another chunk. What is asked of it later is kept: it shares the chunk's memory until `release_items`.
@@ -65,6 +66,9 @@ class ChunkGeometry {
   void require(const plan::RequireStep& step) const;
   /// Elements of the longest item under a descriptor's offsets. Reads them all, once per chunk.
   std::int64_t longest(int descriptor, scheduler::Executor& executor);
+  /// Elements of those items that are longer than a block of the canonical order of folds, together. Reads them all once
+  /// more, but only where the longest is so long. -1: the offsets are not in host memory.
+  std::int64_t in_long_items(int descriptor, scheduler::Executor& executor);
   /// Values of a computed int64 array with one value an item, in host memory.
   virtual const std::int64_t* values(int array) const = 0;
   /// Are they there?
