@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -18,6 +17,7 @@
 #include "apps/common/output_files.h"
 #include "apps/common/proposals.h"
 #include "apps/common/quantities.h"
+#include "apps/common/stopwatch.h"
 #include "apps/common/terminal.h"
 #include "apps/common/usage_error.h"
 #include "apps/md5/digests.h"
@@ -29,11 +29,6 @@
 namespace anabranch::apps {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 /// The progress line, from whichever thread, and words that are found, which are no part of it.
 class Output {
@@ -100,26 +95,21 @@ RunOptions options_of_run(const Md5Options& options, const DigestTable& digests,
   return run;
 }
 
-/// A run that is stopped when it has found all digests, or by a signal.
-class StopWhenAllFound {
+/// Stops a run by a signal; and one that waits for words, who knows how long, when all digests have been found.
+class Stop {
  public:
-  explicit StopWhenAllFound(const Interrupt& interrupt)
+  explicit Stop(const Interrupt& interrupt)
       : interrupted_(interrupt.token(), [this] { source_.request_stop(); }) {}
   std::stop_token token() const { return source_.get_token(); }
-  void all_found() {
-    all_found_ = true;
-    source_.request_stop();
-  }
-  bool stopped_early() const { return all_found_; }
+  void now() { source_.request_stop(); }
 
  private:
   std::stop_source source_;
-  std::atomic<bool> all_found_ = false;
   std::stop_callback<std::function<void()>> interrupted_;
 };
 
 int run_md5(const Md5Options& options, Interrupt& interrupt) {
-  const auto begin = Clock::now();
+  const Stopwatch watch;
   std::vector<NamedFile> inputs{{"the digests", options.digests}};
   for (const std::string& list : options.lists) inputs.push_back({"a word list", list});
   check_outputs(inputs, {{"--trace", options.run.trace}, {"--report", options.run.report}});
@@ -135,21 +125,25 @@ int run_md5(const Md5Options& options, Interrupt& interrupt) {
   const DigestTable digests(options.digests, report.memory / 2);
   report.digests_given = digests.given();
   report.digests_distinct = digests.distinct();
-  const auto lists = open_word_lists(options.lists);
+  std::atomic<bool> all_found = false;
+  const auto lists = open_word_lists(options.lists, [&] { return all_found.load(); });
   opening_may_wait.reset();
   if (options.run.repeat > 1 && !lists.info().rewindable)
     throw UsageError("--repeat: what comes from a pipe passes once");
   const std::vector<Rule> rules = rules_of(options.rules);
   RunOptions run = options_of_run(options, digests, report.memory, interrupt);
-  report.open_seconds = seconds_since(begin);
+  report.open_seconds = watch.seconds();
 
   Output output(options, bytes_of_word_lists(options.lists));
-  std::optional<StopWhenAllFound> stop;
+  std::optional<Stop> stop;
   const RunOptions of_suspects{.backend = options.run.chunks() ? Backend::cpu : Backend::interpreter,
                                .threads = 1};
   FoundWords found(
       digests, rules, of_suspects, [&](const std::vector<FoundWord>& words) { output.found(words); },
-      [&] { stop->all_found(); });
+      [&] {
+        all_found = true;
+        if (lists.info().live) stop->now();
+      });
   const Targets targets{use(digests.firsts()), use(digests.begins()), use(digests.bits())};
   const auto program = compile(consume(write(suspects(stream_in(lists), rules, targets), found.sink())));
   if (options.explain) {
@@ -162,6 +156,7 @@ int run_md5(const Md5Options& options, Interrupt& interrupt) {
   }
   for (int i = 1; i <= options.run.repeat; ++i) {
     stop.emplace(interrupt);
+    all_found = false;
     output.repeat(i, options.run.repeat);
     run.stop = stop->token();
     run.progress = [&](const Progress& p) { output.show(p); };
@@ -171,12 +166,12 @@ int run_md5(const Md5Options& options, Interrupt& interrupt) {
     }
     try {
       program.run(run, &report.runs.last);
-      output.complete();
+      if (!all_found) output.complete();
     } catch (const Cancelled&) {
-      if (interrupt.signal() != 0 || !stop->stopped_early()) throw;
+      if (interrupt.signal() != 0 || !all_found) throw;
     }
     report.runs.add_last(digests.own_bytes());
-    report.stopped_early = stop->stopped_early();
+    report.stopped_early = all_found;
     report.digests_found = found.found();
     report.words = found.words();
     report.too_long = found.too_long();
@@ -184,7 +179,7 @@ int run_md5(const Md5Options& options, Interrupt& interrupt) {
   }
   output.end();
   report.found = output.all_found();
-  report.total_seconds = seconds_since(begin);
+  report.total_seconds = watch.seconds();
   // Standard output has the words, for whoever reads them.
   if (options.run.json)
     print(to_json(report));

@@ -22,10 +22,11 @@ namespace {
 
 using Parts = std::vector<std::shared_ptr<SourceBase>>;
 
-/// Sources whose items are of one type, as one source.
+/// Sources whose items are of one type, as one source, which ends with the last of them, or before.
 class Joined final : public SourceBase {
  public:
-  explicit Joined(Parts parts) : parts_(std::move(parts)), info_(parts_.front()->info()) {
+  Joined(Parts parts, std::function<bool()> enough)
+      : parts_(std::move(parts)), enough_(std::move(enough)), info_(parts_.front()->info()) {
     if (parts_.size() > 1) info_.name = fmt::format("{} word lists", parts_.size());
     for (const auto& part : parts_) {
       const SourceInfo& info = part->info();
@@ -38,12 +39,12 @@ class Joined final : public SourceBase {
 
   const SourceInfo& info() const override { return info_; }
   bool next(const Limit& limit, SourceChunk& chunk) override {
-    for (; at_ < parts_.size(); ++at_)
+    for (; !enough_() && at_ < parts_.size(); ++at_)
       if (parts_[at_]->next(limit, chunk)) return true;
     return false;
   }
   std::unique_ptr<SourcePiece> split(const Limit& limit) override {
-    for (; at_ < parts_.size(); ++at_)
+    for (; !enough_() && at_ < parts_.size(); ++at_)
       if (auto piece = parts_[at_]->split(limit)) return piece;
     return nullptr;
   }
@@ -62,6 +63,7 @@ class Joined final : public SourceBase {
 
  private:
   Parts parts_;
+  std::function<bool()> enough_;
   SourceInfo info_;
   std::size_t at_ = 0;
 };
@@ -79,12 +81,13 @@ std::shared_ptr<SourceBase> open_list(const std::string& file) {
 
 }  // namespace
 
-Source<Vector<std::uint8_t>> open_word_lists(const std::vector<std::string>& files) {
+Source<Vector<std::uint8_t>> open_word_lists(const std::vector<std::string>& files,
+                                             std::function<bool()> enough) {
   if (std::count(files.begin(), files.end(), "-") > 1)
     throw UsageError("WORDLIST: standard input, -, is there twice: it passes once");
   Parts parts;
   for (const std::string& file : files) parts.push_back(open_list(file));
-  return Source<Vector<std::uint8_t>>(std::make_shared<Joined>(std::move(parts)));
+  return Source<Vector<std::uint8_t>>(std::make_shared<Joined>(std::move(parts), std::move(enough)));
 }
 
 std::int64_t bytes_of_word_lists(const std::vector<std::string>& files) {

@@ -355,6 +355,10 @@ TEST_CASE("md5: stops when all digests have been found") {
   const Outcome o = files.run();
   CHECK(o.status == 0);
   CHECK(o.err.find("then all digests were found") != std::string::npos);
+  // It has done what it was asked for.
+  const std::filesystem::path page = files.dir / "page.html";
+  CHECK(files.run({"--stats", "--report", page}).err.find("ancelled") == std::string::npos);
+  CHECK(io_test::read_file(page).find("\"cancelled\":false") != std::string::npos);
 }
 
 TEST_CASE("md5: words that arrive at a pipe, and what is found while it waits") {
