@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -23,6 +22,7 @@
 #include "apps/common/process_memory.h"
 #include "apps/common/proposals.h"
 #include "apps/common/quantities.h"
+#include "apps/common/stopwatch.h"
 #include "apps/common/terminal.h"
 #include "apps/common/usage_error.h"
 
@@ -102,10 +102,7 @@ bool carries_checksums(const io::AudioHeader& header) {
 }
 
 AudioReport extract(const AudioRequest& request, Interrupt& interrupt) {
-  const auto begin = std::chrono::steady_clock::now();
-  const auto seconds_since_begin = [begin] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  };
+  const Stopwatch watch;
   AudioReport report;
   report.request = request;
   report.memory = request.run.memory_bound();
@@ -114,7 +111,7 @@ AudioReport extract(const AudioRequest& request, Interrupt& interrupt) {
   const std::vector<Segment> segments = segments_of(request, inputs[0]);
   looking_cannot_be_stopped.reset();
   if (!segments.empty()) inputs[0].windows = std::ssize(segments);
-  report.open_seconds = seconds_since_begin();
+  report.open_seconds = watch.seconds();
   Extraction extraction(request, segments, inputs[0]);
   if (request.explain) {
     print(extraction.explain());
@@ -151,7 +148,7 @@ AudioReport extract(const AudioRequest& request, Interrupt& interrupt) {
   report.not_finite = file.not_finite();
   std::int64_t& peak = report.runs.last.peak_resident_bytes;  // the run took it before the file was written
   peak = std::max(peak, peak_resident_bytes());
-  report.total_seconds = seconds_since_begin();
+  report.total_seconds = watch.seconds();
   return report;
 }
 

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <chrono>
 #include <map>
 #include <memory>
 
@@ -16,6 +15,7 @@
 #include "apps/common/output_files.h"
 #include "apps/common/proposals.h"
 #include "apps/common/quantities.h"
+#include "apps/common/stopwatch.h"
 #include "apps/common/terminal.h"
 #include "apps/common/usage_error.h"
 #include "apps/pagerank/program.h"
@@ -24,11 +24,6 @@
 namespace anabranch::apps {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 /// Beside how many links leave each node: its rank, that of the round before and of the next one, and its share.
 constexpr std::int64_t vectors_of_a_round = 4;
@@ -95,7 +90,7 @@ ExitStatus run_pagerank(const PageRankOptions& options, Interrupt& interrupt) {
   PageRankReport report;
   report.options = options;
   report.memory = options.run.memory_bound();
-  const auto begin = Clock::now();
+  const Stopwatch watch;
   check_format(options);
   io::GraphOptions reading{.format = options.format,
                            .weighted = options.weighted,
@@ -117,7 +112,7 @@ ExitStatus run_pagerank(const PageRankOptions& options, Interrupt& interrupt) {
     }
   }
   const io::InLinks& graph = report.graph;
-  report.open_seconds = seconds_since(begin);
+  report.open_seconds = watch.seconds();
   report.dangling = std::count(graph.leaving.data(), graph.leaving.data() + graph.header.nodes, 0.0);
   const SourceInfo& info = graph.rows->info();
   std::int64_t entry = 0;
@@ -149,7 +144,7 @@ ExitStatus run_pagerank(const PageRankOptions& options, Interrupt& interrupt) {
   report.top = highest(ranks, options.top);
   if (!options.out.empty()) io::write_npy(options.out, ranks);
   if (graph.header.format != io::GraphFormat::npz) report.unchecked.push_back(options.graph);
-  report.total_seconds = seconds_since(begin);
+  report.total_seconds = watch.seconds();
   if (options.run.json)
     print_json(report);
   else

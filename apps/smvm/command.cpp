@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -17,6 +16,7 @@
 #include "apps/common/output_files.h"
 #include "apps/common/quantities.h"
 #include "apps/common/repeated_run.h"
+#include "apps/common/stopwatch.h"
 #include "apps/common/terminal.h"
 #include "apps/smvm/program.h"
 #include "apps/smvm/report.h"
@@ -24,11 +24,6 @@
 namespace anabranch::apps {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 /// Bytes of `count` elements; INT64_MAX where that is beyond counting.
 std::int64_t bytes_of(std::int64_t count, std::size_t width) {
@@ -137,8 +132,12 @@ class Multiplication {
   void run(const RunOptions& options, RunReport* report) {
     y_ = Vector<T>();  // the result before makes room
     ys_ = Matrix<T>();
-    many_ ? void(ys_ = many_->run(options, report)) : void(y_ = one_->run(options, report));
-    if (many_ && ys_.extent(0) == 0) ys_ = Matrix<T>(Index{0, vectors_});  // no item has told how wide it is
+    if (one_) {
+      y_ = one_->run(options, report);
+      return;
+    }
+    ys_ = many_->run(options, report);
+    if (ys_.extent(0) == 0) ys_ = Matrix<T>(Index{0, vectors_});  // no item has told how wide it is
   }
   void write() const {
     if (options_.out.empty()) return;
@@ -157,7 +156,7 @@ class Multiplication {
 template <class I, class T>
 void multiply(SmvmReport& report, Interrupt& interrupt) {
   const SmvmOptions& options = report.options;
-  const auto begin = Clock::now();
+  const Stopwatch watch;
   if (!options.vector.empty()) inspect_x(options.vector, 1, report);
   if (!options.vectors.empty()) report.vectors = inspect_x(options.vectors, 2, report).extents[1];
   const std::int64_t for_source = memory_for_source(report.header, report.vectors, sizeof(T), report.memory);
@@ -167,7 +166,7 @@ void multiply(SmvmReport& report, Interrupt& interrupt) {
         options.matrix,
         {.transpose = options.transpose, .memory = for_source, .threads = options.run.threads});
   });
-  report.open_seconds = seconds_since(begin);
+  report.open_seconds = watch.seconds();
   report.nnz = source.info().work.value_or(0);  // known for every matrix that is open
   report.bytes = report.nnz * static_cast<std::int64_t>(sizeof(I) + sizeof(T)) +
                  (report.header.rows + 1) * (source.info().arrays[0].offsets == OffsetType::int32 ? 4 : 8);
@@ -184,7 +183,7 @@ void multiply(SmvmReport& report, Interrupt& interrupt) {
   if (report.header.format == io::MatrixFormat::matrix_market) report.unchecked.push_back(options.matrix);
   for (const std::string& x : {options.vector, options.vectors})
     if (!x.empty()) report.unchecked.push_back(x);
-  report.total_seconds = seconds_since(begin);
+  report.total_seconds = watch.seconds();
   print(options.run.json ? to_json(report) : to_text(report));
 }
 
