@@ -151,11 +151,11 @@ class GpuCheck(unittest.TestCase):
         self.assertIn("failed: status 42: test_cuda_gpu: fails", self.text)
         self.assertEqual(self.report["machine"]["gpu"], {"name": "Stub", "architecture": "sm_90", "driver": "13.0"})
 
-    def run_many_public_tests(self, fails, how="exit 42"):
+    def run_many_public_tests(self, fails, how="exit 42", **env):
         """What the processes of 45 tests are asked to run, and the results."""
         write_program(self.root / "bin" / "test_cuda_gpu", QUICK_TESTS)
         write_program(self.root / "bin" / "test_public", MANY_PUBLIC_TESTS.format(fails=fails, how=how))
-        self.status = self.run_check("--part=tests", "--test-seconds=3", "--jobs=4")
+        self.status = self.run_check("--part=tests", "--test-seconds=3", "--jobs=4", **env)
         asked = (self.root / "bin" / "test_public.asked").read_text().splitlines()
         results = {name.removeprefix("test_public: "): result for name, result in self.results("tests").items()
                    if name.startswith("test_public: ")}
@@ -183,6 +183,14 @@ class GpuCheck(unittest.TestCase):
         self.assertEqual(together, "failed: status 42")
         self.assertEqual(set(results.values()), {"passed"})
         self.assertEqual((len(results), len(asked)), (45, 23))
+        self.assertIn("expected 1, got 2", self.details)
+
+    def test_a_process_that_takes_the_gpu_with_it_is_told(self):
+        _, results = self.run_many_public_tests("*'] 27,'*", 'touch "$STUB_CUDA_LOST"; kill -SEGV $$',
+                                                STUB_CUDA_LOST=str(self.scratch / "lost"))
+        self.assertEqual(self.status, 1, self.printed)
+        self.assertEqual(results["20 in one process, from 'public, [number] 21' on"], "failed: crashed, SIGSEGV")
+        self.assertEqual(results["public, [number] 27"], "left out: the GPU is lost")
         self.assertIn("expected 1, got 2", self.details)
 
     def test_what_is_run_there_is_in_the_sources(self):
