@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "scheduler/piecewise.h"
+#include "support/catch.h"
 
 namespace anabranch::scheduler::test {
 
@@ -182,6 +183,29 @@ inline void fail_at(std::function<void(int64_t)>& hook, const char* phase, int64
   hook = [phase, at](int64_t piece) {
     if (piece == at) throw PieceFailure{phase, piece};
   };
+}
+
+// Runs the numbers, of which a phase fails at the piece: its exception comes out, after what a serial run would have committed.
+inline void check_fails_at(NumbersInPieces& numbers, Executor& executor, const PipelineOptions& options,
+                           const std::string& phase, int64_t piece) {
+  std::function<void(int64_t)>& hook = phase == "take"      ? numbers.on_take
+                                       : phase == "read"    ? numbers.on_read
+                                       : phase == "compute" ? numbers.on_compute
+                                                            : numbers.on_commit;
+  hook = [=, then = hook](int64_t at) {
+    if (at == piece) throw PieceFailure{phase, piece};
+    if (then) then(at);
+  };
+  bool caught = false;
+  try {
+    numbers.run(executor, options);
+  } catch (const PieceFailure& failure) {
+    caught = failure.phase == phase && failure.piece == piece;
+  }
+  REQUIRE(caught);
+  REQUIRE(numbers.violation().empty());
+  REQUIRE(numbers.committed_is_prefix());
+  REQUIRE(static_cast<int64_t>(numbers.committed().size()) == piece);
 }
 
 inline constexpr int64_t all_items = 40;  // one in a piece

@@ -211,23 +211,7 @@ TEST_CASE(
         INFO(name << " " << phase << " " << piece);
         NumbersInPieces numbers(160);
         wait_in(numbers, Waits::both);
-        std::function<void(int64_t)> failing;
-        fail_at(failing, phase.c_str(), piece);
-        before(phase == "take"      ? numbers.on_take
-               : phase == "read"    ? numbers.on_read
-               : phase == "compute" ? numbers.on_compute
-                                    : numbers.on_commit,
-               failing);
-        bool caught = false;
-        try {
-          numbers.run(*executor, {.policy = Policy::fixed(1), .clock = &clock});
-        } catch (const PieceFailure& failure) {
-          caught = failure.phase == phase && failure.piece == piece;
-        }
-        REQUIRE(caught);
-        REQUIRE(numbers.violation().empty());
-        REQUIRE(numbers.committed_is_prefix());
-        REQUIRE(static_cast<int64_t>(numbers.committed().size()) == piece);
+        check_fails_at(numbers, *executor, {.policy = Policy::fixed(1), .clock = &clock}, phase, piece);
       }
 }
 

@@ -23,21 +23,7 @@ TEST_CASE("pieces: an exception of any phase comes out after what a serial run w
       for (const int64_t piece : {int64_t{0}, all_items / 2, all_items - 1}) {
         INFO(name << " " << phase << " " << piece);
         NumbersInPieces numbers(all_items);
-        fail_at(phase == "take"      ? numbers.on_take
-                : phase == "read"    ? numbers.on_read
-                : phase == "compute" ? numbers.on_compute
-                                     : numbers.on_commit,
-                phase.c_str(), piece);
-        bool caught = false;
-        try {
-          numbers.run(*executor, {.policy = Policy::fixed(1)});
-        } catch (const PieceFailure& failure) {
-          caught = failure.phase == phase && failure.piece == piece;
-        }
-        REQUIRE(caught);
-        REQUIRE(numbers.violation().empty());
-        REQUIRE(numbers.committed_is_prefix());
-        REQUIRE(static_cast<int64_t>(numbers.committed().size()) == piece);
+        check_fails_at(numbers, *executor, {.policy = Policy::fixed(1)}, phase, piece);
         // The executor is as good as before.
         NumbersInPieces next(all_items);
         next.run(*executor, {.policy = Policy::fixed(3)});
