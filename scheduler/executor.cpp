@@ -70,11 +70,17 @@ LoopsInLine::~LoopsInLine() { loops_in_line = outer_; }
 
 Executor::Executor(int concurrency) : concurrency_(checked_threads(concurrency)) {}
 
-void Executor::submit_waiting(Task task) {
+void Executor::submit_waiting(Task task, const void* owner) {
   if (concurrency_ == 1)
     task();
   else
-    waiting_.submit(std::move(task));
+    waiting_.submit(std::move(task), owner);
+}
+
+void Executor::withdraw(const void* owner) noexcept {
+  if (concurrency_ == 1) return;  // all has been done
+  withdraw_from_queue(owner);
+  waiting_.withdraw(owner);
 }
 
 void Executor::parallel_for(int64_t pieces, FunctionRef<void(int64_t)> body) {

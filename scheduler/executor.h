@@ -10,17 +10,17 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 
 #include "scheduler/function_ref.h"
+#include "scheduler/task_list.h"
 #include "scheduler/waiting_threads.h"
 
 namespace anabranch::scheduler {
 
 class Executor {
  public:
-  using Task = std::function<void()>;
+  using Task = TaskList::Task;
 
   virtual ~Executor() = default;
   Executor(const Executor&) = delete;
@@ -46,14 +46,20 @@ class Executor {
   /// late when all threads are busy, even never before the executor is destroyed: whoever waits for one must
   /// be able to do its work too (as the pipeline does), else two runs inside one saturated arena would
   /// wait for each other. The destructor runs what has not begun and waits for the rest.
-  virtual void submit(Task task) = 0;
+  virtual void submit(Task task, const void* owner = nullptr) = 0;
 
   /// The same for a task that may wait for a device: it runs on a thread beside those that compute, and takes none of
   /// them.
-  void submit_waiting(Task task);
+  void submit_waiting(Task task, const void* owner = nullptr);
+
+  /// Tasks of `owner` that have not begun never will; those that have go on. Without it they would wait, with what they
+  /// hold, for a thread that is busy: thousands of short runs inside a long one leave thousands of them.
+  void withdraw(const void* owner) noexcept;
 
  protected:
   explicit Executor(int concurrency);
+
+  virtual void withdraw_from_queue(const void* owner) noexcept = 0;
 
   /// Calls `member` on this thread and, as far as threads are free,
   /// on up to members - 1 others at the same time; returns when every call that was begun has ended.
@@ -66,6 +72,19 @@ class Executor {
  private:
   int concurrency_;
   WaitingThreads waiting_;
+};
+
+/// When it goes, it withdraws the tasks of `owner`.
+class WithdrawTasks {
+ public:
+  WithdrawTasks(Executor& executor, const void* owner) noexcept : executor_(executor), owner_(owner) {}
+  ~WithdrawTasks() { executor_.withdraw(owner_); }
+  WithdrawTasks(const WithdrawTasks&) = delete;
+  WithdrawTasks& operator=(const WithdrawTasks&) = delete;
+
+ private:
+  Executor& executor_;
+  const void* owner_;
 };
 
 /// While it lives, with `in_line`, loops that this thread begins run on it alone: for threads that each have work of

@@ -170,7 +170,7 @@ class Run : public std::enable_shared_from_this<Run> {
       ++workers_;
       ++coming_;
       try {
-        executor_.submit([self = shared_from_this()] { self->work(); });
+        executor_.submit([self = shared_from_this()] { self->work(); }, this);
       } catch (const std::exception&) {
         // No memory, no thread: those that are there do it, and this one, too, if it runs all the same.
         return;
@@ -224,7 +224,7 @@ class Run : public std::enable_shared_from_this<Run> {
 
   bool submit_io(int& count, void (Run::*task)()) {
     try {
-      executor_.submit_waiting([self = shared_from_this(), task] { (*self.*task)(); });
+      executor_.submit_waiting([self = shared_from_this(), task] { (*self.*task)(); }, this);
       ++count;
     } catch (const std::exception&) {  // no memory, no thread
       has_io_ = false;
@@ -743,7 +743,9 @@ int piece_slots(const Executor& executor) noexcept {
 
 PipelineResult run_piecewise(Executor& executor, const PiecePhases& phases, const PipelineOptions& options) {
   check(phases, options);
-  return std::make_shared<Run>(executor, phases, options)->drive();
+  const auto run = std::make_shared<Run>(executor, phases, options);
+  const WithdrawTasks late(executor, run.get());
+  return run->drive();
 }
 
 }  // namespace anabranch::scheduler

@@ -145,7 +145,7 @@ class Run : public std::enable_shared_from_this<Run> {
     turn.state = Turn::State::queued;
     if (turn.task_waiting) return;
     try {
-      executor_.submit_waiting([self = shared_from_this(), task] { (*self.*task)(); });
+      executor_.submit_waiting([self = shared_from_this(), task] { (*self.*task)(); }, this);
       turn.task_waiting = true;
     } catch (const std::exception&) {  // no memory, no thread
       turn.task_waiting = false;
@@ -364,7 +364,9 @@ int ring_slots(const Executor& executor, const ChunkPhases& phases, const Pipeli
 
 PipelineResult run_pipeline(Executor& executor, const ChunkPhases& phases, const PipelineOptions& options) {
   check(phases, options);
-  return std::make_shared<Run>(executor, phases, options)->drive();
+  const auto run = std::make_shared<Run>(executor, phases, options);
+  const WithdrawTasks late(executor, run.get());
+  return run->drive();
 }
 
 }  // namespace anabranch::scheduler

@@ -66,19 +66,21 @@ class PlainExecutor final : public Executor {
     stop();
   }
 
-  void submit(Task task) override {
+  void submit(Task task, const void* owner) override {
     if (concurrency() == 1) {
       task();
     } else {
-      queue_.push(std::move(task));
+      queue_.push(std::move(task), owner);
     }
   }
 
  protected:
+  void withdraw_from_queue(const void* owner) noexcept override { queue_.withdraw(owner); }
   void team(int members, FunctionRef<void()> member) override {
     const auto team = std::make_shared<Team>(member);
+    const WithdrawTasks late(*this, team.get());
     try {
-      for (int i = 1; i < members; ++i) queue_.push([team] { team->join(); });
+      for (int i = 1; i < members; ++i) queue_.push([team] { team->join(); }, team.get());
     } catch (...) {
       // Fewer helpers, then; but none may outlive this call.
       team->close();

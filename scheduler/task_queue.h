@@ -3,23 +3,52 @@
 #pragma once
 
 #include <condition_variable>
-#include <deque>
+#include <cstddef>
 #include <mutex>
 #include <utility>
 
 #include "scheduler/busy.h"
-#include "scheduler/executor.h"
+#include "scheduler/task_list.h"
 
 namespace anabranch::scheduler {
 
 class TaskQueue {
  public:
-  void push(Executor::Task task) {
+  void push(TaskList::Task task, const void* owner) {
     {
       const std::lock_guard lock(mutex_);
-      tasks_.push_back(std::move(task));
+      tasks_.push_back(std::move(task), owner);
     }
     changed_.notify_one();
+  }
+
+  /// Those of `owner` that have not begun never will.
+  void withdraw(const void* owner) noexcept {
+    std::unique_lock lock(mutex_);
+    const TaskList withdrawn = tasks_.take_all_of(owner);
+    lock.unlock();
+  }
+
+  // A queue that no thread serves is served by visits, which somebody arranges: as many as there are tasks, and no
+  // more, however many tasks have been withdrawn meanwhile.
+
+  /// Whether there are fewer visits to come than tasks; then the caller arranges one.
+  bool wants_visit() {
+    const std::lock_guard lock(mutex_);
+    if (visits_ >= tasks_.size()) return false;
+    ++visits_;
+    return true;
+  }
+  /// The visit has come: runs the oldest task, if there is one.
+  void visit() {
+    std::unique_lock lock(mutex_);
+    --visits_;
+    if (!tasks_.empty()) run_front(lock);
+  }
+  /// It will not come.
+  void no_visit() {
+    const std::lock_guard lock(mutex_);
+    --visits_;
   }
 
   /// Runs the oldest task here; false if there was none.
@@ -58,8 +87,7 @@ class TaskQueue {
 
  private:
   void run_front(std::unique_lock<std::mutex>& lock) noexcept {
-    Executor::Task task = std::move(tasks_.front());
-    tasks_.pop_front();
+    TaskList::Task task = tasks_.take_front();
     ++running_;
     lock.unlock();
     {
@@ -74,7 +102,8 @@ class TaskQueue {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Executor::Task> tasks_;
+  TaskList tasks_;
+  std::size_t visits_ = 0;  ///< to come
   int running_ = 0;
   bool closed_ = false;
 };

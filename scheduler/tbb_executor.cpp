@@ -100,17 +100,24 @@ class TbbExecutor final : public Executor {
     queue_->drain();
   }
 
-  void submit(Task task) override {
+  void submit(Task task, const void* owner) override {
     if (concurrency() == 1) {
       task();
       return;
     }
-    queue_->push(std::move(task));
-    // A late worker finds nothing to do if drain() was quicker.
-    with_our_errors([this] { arena_.enqueue([queue = queue_] { queue->run_one(); }); });
+    queue_->push(std::move(task), owner);
+    if (!queue_->wants_visit()) return;
+    try {
+      // A late worker finds nothing to do if drain() was quicker.
+      with_our_errors([this] { arena_.enqueue([queue = queue_] { queue->visit(); }); });
+    } catch (...) {
+      queue_->no_visit();
+      throw;
+    }
   }
 
  protected:
+  void withdraw_from_queue(const void* owner) noexcept override { queue_->withdraw(owner); }
   void team(int members, FunctionRef<void()> member) override {
     with_our_errors([&] { run_team(members, member); });
   }

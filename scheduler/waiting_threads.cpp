@@ -4,7 +4,6 @@
 
 #include <condition_variable>
 #include <cstddef>
-#include <deque>
 #include <mutex>
 #include <string>
 #include <system_error>
@@ -24,10 +23,10 @@ constexpr std::size_t most_threads = 64;
 
 class WaitingThreads::Pool {
  public:
-  void submit(std::function<void()> task) {
+  void submit(TaskList::Task task, const void* owner) {
     {
       const std::lock_guard lock(mutex_);
-      tasks_.push_back(std::move(task));
+      tasks_.push_back(std::move(task), owner);
       if (idle_ < tasks_.size() && threads_.size() < most_threads) {
         try {
           threads_.emplace_back([this] { serve(); });
@@ -41,6 +40,12 @@ class WaitingThreads::Pool {
       }
     }
     changed_.notify_one();
+  }
+
+  void withdraw(const void* owner) noexcept {
+    std::unique_lock lock(mutex_);
+    const TaskList withdrawn = tasks_.take_all_of(owner);
+    lock.unlock();
   }
 
   void close() noexcept {
@@ -61,8 +66,7 @@ class WaitingThreads::Pool {
       changed_.wait(lock, [this] { return closed_ || !tasks_.empty(); });
       --idle_;
       if (tasks_.empty()) return;
-      std::function<void()> task = std::move(tasks_.front());
-      tasks_.pop_front();
+      TaskList::Task task = tasks_.take_front();
       lock.unlock();
       task();
       task = nullptr;
@@ -72,7 +76,7 @@ class WaitingThreads::Pool {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::function<void()>> tasks_;
+  TaskList tasks_;
   std::vector<std::thread> threads_;
   std::size_t idle_ = 0;
   bool closed_ = false;
@@ -80,9 +84,13 @@ class WaitingThreads::Pool {
 
 WaitingThreads::WaitingThreads() : process_(::getpid()), pool_(std::make_unique<Pool>()) {}
 
-void WaitingThreads::submit(std::function<void()> task) {
+void WaitingThreads::submit(TaskList::Task task, const void* owner) {
   if (::getpid() != process_) throw NoThreads("this process was forked: it has no threads to read and write");
-  pool_->submit(std::move(task));
+  pool_->submit(std::move(task), owner);
+}
+
+void WaitingThreads::withdraw(const void* owner) noexcept {
+  if (pool_ && ::getpid() == process_) pool_->withdraw(owner);
 }
 
 WaitingThreads::~WaitingThreads() { stop(); }

@@ -4,8 +4,9 @@
 
 #include <sys/types.h>
 
-#include <functional>
 #include <memory>
+
+#include "scheduler/task_list.h"
 
 namespace anabranch::scheduler {
 
@@ -19,7 +20,9 @@ class WaitingThreads {
   WaitingThreads& operator=(const WaitingThreads&) = delete;
 
   /// Throws std::bad_alloc or NoThreads, and then has not taken the task.
-  void submit(std::function<void()> task);
+  void submit(TaskList::Task task, const void* owner);
+  /// Those of `owner` that have not begun never will.
+  void withdraw(const void* owner) noexcept;
   /// Runs what has not begun, and waits for the rest.
   void stop() noexcept;
 

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "agree.h"
+#include "support/sanitized.h"
 
 // Memory bounds, cancellation, progress, reports and back ends.
 namespace anabranch::testing {
@@ -89,7 +90,8 @@ void stops(const R& computation, Backend backend) {
   REQUIRE_THROWS_AS(program.run({.backend = backend, .threads = threads, .stop = stop.get_token()}),
                     Cancelled);
   REQUIRE(requested);
-  REQUIRE(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));
+  // (Sanitized, one kernel of the simulated GPU takes minutes, and nothing stops a kernel.)
+  if (!sanitized) REQUIRE(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));
 }
 
 TEST_CASE("a stop request ends what is no stream, and one large item") {

@@ -13,6 +13,7 @@
 #include "executors.h"
 #include "manual_clock.h"
 #include "scheduler/busy.h"
+#include "scheduler/task_queue.h"
 #include "support/catch.h"
 
 #if !defined(__SANITIZE_THREAD__)
@@ -231,6 +232,59 @@ TEST_CASE("tasks that wait all run, at the latest when the executor goes") {
     INFO(name);
     REQUIRE(runs.exchange(0) == 200);
   }
+}
+
+TEST_CASE("withdrawn tasks do not run, and what they hold goes") {
+  for (auto& [name, executor] : all_executors()) {
+    const int threads = executor->concurrency();
+    if (threads == 1) continue;
+    INFO(name);
+    const auto held = std::make_shared<int>(0);
+    std::atomic<int> others = 0, withdrawn = 0;
+    const auto over = std::make_shared<std::latch>(1);
+    for (int i = 1; i < threads; ++i) executor->submit([over] { over->wait(); });
+    for (int i = 0; i < 64; ++i) executor->submit_waiting([over] { over->wait(); });
+    for (int i = 0; i < 100; ++i) {
+      executor->submit([&, held] { ++withdrawn; }, &withdrawn);
+      executor->submit([&, held] { ++others; }, &others);
+      executor->submit_waiting([&, held] { ++withdrawn; }, &withdrawn);
+      executor->submit_waiting([&, held] { ++others; }, &others);
+    }
+    CHECK(held.use_count() == 401);
+    executor->withdraw(&withdrawn);
+    CHECK(held.use_count() == 201);
+    over->count_down();
+    executor.reset();
+    CHECK(held.use_count() == 1);
+    CHECK(withdrawn == 0);
+    CHECK(others == 200);
+  }
+}
+
+TEST_CASE("a queue asks for no more visits than it has had tasks at once") {
+  TaskQueue queue;
+  int runs = 0;
+  const auto push = [&] { queue.push([&] { ++runs; }, &queue); };
+  push();
+  CHECK(queue.wants_visit());
+  for (int i = 0; i < 1000; ++i) {
+    queue.withdraw(&queue);
+    push();
+    REQUIRE(!queue.wants_visit());
+  }
+  push();
+  CHECK(queue.wants_visit());
+  CHECK(!queue.wants_visit());
+  queue.visit();
+  CHECK(runs == 1);
+  CHECK(!queue.wants_visit());
+  queue.no_visit();
+  CHECK(queue.wants_visit());
+  queue.withdraw(&queue);
+  queue.visit();  // in vain
+  CHECK(runs == 1);
+  push();
+  CHECK(queue.wants_visit());
 }
 
 TEST_CASE("with concurrency 1 a submitted task runs at once, here") {

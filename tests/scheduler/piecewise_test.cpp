@@ -551,13 +551,14 @@ class CountingExecutor : public Executor {
  public:
   CountingExecutor(int claimed, int threads) : Executor(claimed), pool_(make_plain_executor(threads)) {}
   ~CountingExecutor() override { stop_waiting(); }
-  void submit(Task task) override {
+  void submit(Task task, const void* owner) override {
     ++submitted;
-    pool_->submit(std::move(task));
+    pool_->submit(std::move(task), owner);
   }
   std::atomic<int> submitted = 0;
 
  protected:
+  void withdraw_from_queue(const void* owner) noexcept override { pool_->withdraw(owner); }
   void team(int, FunctionRef<void()> member) override { member(); }
 
  private:
@@ -597,6 +598,45 @@ TEST_CASE("pieces: of many threads no more are woken than find work") {
     numbers.run(executor, {.policy = Policy::fixed(1)});
     REQUIRE(numbers.committed_is_all());
     CHECK(all);
+  }
+}
+
+namespace {
+
+// Has no thread besides the caller's: tasks wait until they are withdrawn.
+class NoThreadExecutor : public Executor {
+ public:
+  NoThreadExecutor() : Executor(4) {}
+  ~NoThreadExecutor() override { stop_waiting(); }
+  void submit(Task task, const void* owner) override {
+    ++submitted;
+    tasks.push_back(std::move(task), owner);
+  }
+  int submitted = 0;
+  TaskList tasks;
+
+ protected:
+  void withdraw_from_queue(const void* owner) noexcept override { tasks.take_all_of(owner); }
+  void team(int, FunctionRef<void()> member) override { member(); }
+};
+
+}  // namespace
+
+// Runs inside a run are many, and may all end before a thread has time for them.
+TEST_CASE("pieces: a run that is over leaves no task behind") {
+  NoThreadExecutor executor;
+  for (int run = 0; run < 20; ++run) {
+    NumbersInPieces numbers(100);
+    if (run % 2 == 1)
+      numbers.on_compute = [](int64_t piece) {
+        if (piece == 50) throw std::runtime_error("enough");
+      };
+    if (run % 2 == 0)
+      numbers.run(executor, {.policy = Policy::fixed(1)});
+    else
+      REQUIRE_THROWS_AS(numbers.run(executor, {.policy = Policy::fixed(1)}), std::runtime_error);
+    REQUIRE(executor.submitted > run);
+    REQUIRE(executor.tasks.empty());
   }
 }
 

@@ -158,15 +158,15 @@ class FoldSeqSink final : public FoldSink {
    public:
     ItemView(const ir::ArrayType& type, std::vector<const void*> components, ir::ItemExtents extents,
              std::int64_t items)
-        : type_(&type), components_(std::move(components)), extents_(std::move(extents)) {
+        : type_(&type),
+          components_(std::move(components)),
+          extents_(std::move(extents)),
+          all_items_(items),
+          elements_(type.rank == 0 ? items : 0) {
       for (auto& each : extents_)
         if (each.size() == 1) each.assign(static_cast<std::size_t>(items), each[0]);
-      begins_.reserve(static_cast<std::size_t>(items));
-      for (std::int64_t i = 0, begin = 0; i < items; ++i) {
-        begins_.push_back(begin);
-        begin += ir::elements_of_item(extents_, i);
-        elements_ = begin;
-      }
+      for (std::int64_t i = 0; i < items && type.rank > 0; ++i)
+        elements_ += ir::elements_of_item(extents_, i);
     }
     /// Of what pairs_of_batch gives.
     ItemView(const ir::ArrayType& type, std::vector<HostArray> results, std::int64_t items)
@@ -174,10 +174,10 @@ class FoldSeqSink final : public FoldSink {
       owner_ = std::move(results);
     }
 
-    std::int64_t items() const { return std::ssize(begins_) - at_; }
+    std::int64_t items() const { return all_items_ - at_; }
     /// So many of those that are left have about so many elements; two, where they are large.
     std::int64_t items_of(std::int64_t elements) const {
-      const std::int64_t of_item = elements_ / std::max<std::int64_t>(std::ssize(begins_), 1) + 1;
+      const std::int64_t of_item = elements_ / std::max<std::int64_t>(all_items_, 1) + 1;
       return std::min(items(), std::max<std::int64_t>(elements / of_item, 2));
     }
     /// The next one, as an array of its own, in memory that `memory` gives.
@@ -190,22 +190,31 @@ class FoldSeqSink final : public FoldSink {
       for (std::size_t c = 0; c < components_.size(); ++c) {
         const auto width = static_cast<std::int64_t>(size_of(type_->scalars[c]));
         array->buffers.push_back(memory(array->size() * width));
-        std::copy_n(
-            static_cast<const std::byte*>(components_[c]) + begins_[static_cast<std::size_t>(i)] * width,
-            array->size() * width, static_cast<std::byte*>(array->buffers[c].get()));
+        std::copy_n(static_cast<const std::byte*>(components_[c]) + begin_ * width, array->size() * width,
+                    static_cast<std::byte*>(array->buffers[c].get()));
       }
+      begin_ += array->size();
       return array;
     }
-    /// The next `count`, as a function of a batch takes them. They must be kept until it has run.
+    /// The next `count`, as a function of a batch takes them. They must be kept until it has run; then others may be asked for.
     std::vector<HostArray> arguments(std::int64_t count) {
       // Single elements are found by their numbers, all others by where they begin.
+      const std::int64_t first = begin_;
       std::vector<const void*> components = components_;
-      for (std::size_t c = 0; c < components.size() && type_->rank == 0; ++c)
+      for (std::size_t c = 0; c < components.size(); ++c)
         components[c] = static_cast<const std::byte*>(components[c]) +
-                        at_ * static_cast<std::int64_t>(size_of(type_->scalars[c]));
-      std::vector<HostArray> all{scalar(count),
-                                 vector(type_->scalars, components, type_->rank == 0 ? count : elements_),
-                                 vector({ScalarType::int64}, {begins_.data() + at_}, count)};
+                        first * static_cast<std::int64_t>(size_of(type_->scalars[c]));
+      begins_.clear();
+      if (type_->rank == 0) {
+        begin_ += count;
+      } else {
+        for (std::int64_t i = at_; i < at_ + count; ++i) {
+          begins_.push_back(begin_ - first);
+          begin_ += ir::elements_of_item(extents_, i);
+        }
+      }
+      std::vector<HostArray> all{scalar(count), vector(type_->scalars, components, begin_ - first),
+                                 vector({ScalarType::int64}, {begins_.data()}, std::ssize(begins_))};
       for (const auto& each : extents_)
         all.push_back(vector({ScalarType::int64}, {each.data() + at_}, count));
       at_ += count;
@@ -230,9 +239,11 @@ class FoldSeqSink final : public FoldSink {
     const ir::ArrayType* type_;
     std::vector<const void*> components_;
     ir::ItemExtents extents_;  ///< per dimension, of each item
-    std::vector<std::int64_t> begins_;
-    std::int64_t elements_ = 0;
+    std::int64_t all_items_;
+    std::int64_t elements_;  ///< of all items
     std::int64_t at_ = 0;
+    std::int64_t begin_ = 0;            ///< elements before those of `at_`
+    std::vector<std::int64_t> begins_;  ///< of the last arguments, from the first of them
     std::vector<HostArray> owner_;
   };
 

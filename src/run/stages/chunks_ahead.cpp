@@ -145,6 +145,7 @@ void ChunksAhead::stop() noexcept {
     changed_.notify_all();
   }
   if (waiting_reader_.joinable()) waiting_reader_.join();
+  context_.executor.withdraw(this);
   Lock lock(mutex_);
   changed_.wait(lock, [this] {
     return reading_.state != Turn::State::running && computing_.state != Turn::State::running;
@@ -170,9 +171,9 @@ void ChunksAhead::offer(Turn& turn, bool (ChunksAhead::*may)(), void (ChunksAhea
   try {
     const auto run = [self = shared_from_this(), task] { (*self.*task)(); };
     if (&turn == &reading_)
-      context_.executor.submit_waiting(run);
+      context_.executor.submit_waiting(run, this);
     else
-      context_.executor.submit(run);
+      context_.executor.submit(run, this);
     turn.task_waiting = true;
   } catch (const std::exception&) {  // no memory, no thread
     turn.state = Turn::State::idle;
