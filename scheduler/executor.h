@@ -45,7 +45,9 @@ class Executor {
   /// must not throw. Throws std::bad_alloc or NoThreads: then the task may run all the same. A task may start
   /// late when all threads are busy, even never before the executor is destroyed: whoever waits for one must
   /// be able to do its work too (as the pipeline does), else two runs inside one saturated arena would
-  /// wait for each other. The destructor runs what has not begun and waits for the rest.
+  /// wait for each other. The destructor runs what has not begun, unless it was withdrawn, and waits for the rest.
+  /// `owner`: who may withdraw the task, which keeps it alive meanwhile (else another one could be in its place); null:
+  /// nobody.
   virtual void submit(Task task, const void* owner = nullptr) = 0;
 
   /// The same for a task that may wait for a device: it runs on a thread beside those that compute, and takes none of
@@ -72,19 +74,6 @@ class Executor {
  private:
   int concurrency_;
   WaitingThreads waiting_;
-};
-
-/// When it goes, it withdraws the tasks of `owner`.
-class WithdrawTasks {
- public:
-  WithdrawTasks(Executor& executor, const void* owner) noexcept : executor_(executor), owner_(owner) {}
-  ~WithdrawTasks() { executor_.withdraw(owner_); }
-  WithdrawTasks(const WithdrawTasks&) = delete;
-  WithdrawTasks& operator=(const WithdrawTasks&) = delete;
-
- private:
-  Executor& executor_;
-  const void* owner_;
 };
 
 /// While it lives, with `in_line`, loops that this thread begins run on it alone: for threads that each have work of

@@ -101,6 +101,7 @@ class Run : public std::enable_shared_from_this<Run> {
       }
       over_ = true;
     }
+    if (has_asked_) executor_.withdraw(this);
     count_halvings(std::exchange(halvings_, 0));
     trace_.end(meter_.now_ns(), meter_.compute_meter().busy_ns());
     if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
@@ -169,6 +170,7 @@ class Run : public std::enable_shared_from_this<Run> {
     while (workers_ < executor_.concurrency() - 1 && coming_ < most_coming() && is_work()) {
       ++workers_;
       ++coming_;
+      has_asked_ = true;
       try {
         executor_.submit([self = shared_from_this()] { self->work(); }, this);
       } catch (const std::exception&) {
@@ -223,6 +225,7 @@ class Run : public std::enable_shared_from_this<Run> {
   }
 
   bool submit_io(int& count, void (Run::*task)()) {
+    has_asked_ = true;
     try {
       executor_.submit_waiting([self = shared_from_this(), task] { (*self.*task)(); }, this);
       ++count;
@@ -703,6 +706,7 @@ class Run : public std::enable_shared_from_this<Run> {
   std::vector<int> in_order_;
   int workers_ = 0;            // tasks that have been submitted, or may have been, and have not ended
   int coming_ = 0;             // those of them that have not begun, and perhaps never will
+  bool has_asked_ = false;     // for any thread
   int new_ = 0;                // those that have, and the driver, as long as they have had no piece
   int working_ = 0;            // pieces that are being read or computed
   int waiting_for_alone_ = 0;  // or being computed so; while there are such, nothing is taken
@@ -743,9 +747,7 @@ int piece_slots(const Executor& executor) noexcept {
 
 PipelineResult run_piecewise(Executor& executor, const PiecePhases& phases, const PipelineOptions& options) {
   check(phases, options);
-  const auto run = std::make_shared<Run>(executor, phases, options);
-  const WithdrawTasks late(executor, run.get());
-  return run->drive();
+  return std::make_shared<Run>(executor, phases, options)->drive();
 }
 
 }  // namespace anabranch::scheduler

@@ -76,6 +76,7 @@ class Run : public std::enable_shared_from_this<Run> {
       while (step(lock)) {
       }
     }
+    if (has_asked_) executor_.withdraw(this);
     trace_.end(meter_.now_ns(), meter_.compute_meter().busy_ns());
     if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
     return {.cancelled = !ended_ || dropped_, .summary = trace_.summary(), .learned = plan_.learned()};
@@ -144,6 +145,7 @@ class Run : public std::enable_shared_from_this<Run> {
     if (turn.state != Turn::State::idle || !possible) return;
     turn.state = Turn::State::queued;
     if (turn.task_waiting) return;
+    has_asked_ = true;
     try {
       executor_.submit_waiting([self = shared_from_this(), task] { (*self.*task)(); }, this);
       turn.task_waiting = true;
@@ -336,6 +338,7 @@ class Run : public std::enable_shared_from_this<Run> {
   // In chunk order; never more than there are slots, so they do not allocate.
   std::vector<Chunk> ready_, done_;
   Turn reader_, writer_;
+  bool has_asked_ = false;  // for any thread
   int in_flight_ = 0;
   int64_t next_index_ = 0;
   int64_t written_ = 0;
@@ -364,9 +367,7 @@ int ring_slots(const Executor& executor, const ChunkPhases& phases, const Pipeli
 
 PipelineResult run_pipeline(Executor& executor, const ChunkPhases& phases, const PipelineOptions& options) {
   check(phases, options);
-  const auto run = std::make_shared<Run>(executor, phases, options);
-  const WithdrawTasks late(executor, run.get());
-  return run->drive();
+  return std::make_shared<Run>(executor, phases, options)->drive();
 }
 
 }  // namespace anabranch::scheduler

@@ -78,16 +78,17 @@ class PlainExecutor final : public Executor {
   void withdraw_from_queue(const void* owner) noexcept override { queue_.withdraw(owner); }
   void team(int members, FunctionRef<void()> member) override {
     const auto team = std::make_shared<Team>(member);
-    const WithdrawTasks late(*this, team.get());
     try {
       for (int i = 1; i < members; ++i) queue_.push([team] { team->join(); }, team.get());
     } catch (...) {
       // Fewer helpers, then; but none may outlive this call.
       team->close();
+      queue_.withdraw(team.get());
       throw;
     }
     member();
     team->close();
+    queue_.withdraw(team.get());
   }
 
  private:

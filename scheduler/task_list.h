@@ -25,7 +25,7 @@ class TaskList {
     return task;
   }
   /// Those of `owner`. What a task holds goes with it, so it should go without the lock.
-  TaskList take_all_of(const void* owner) noexcept {
+  [[nodiscard]] TaskList take_all_of(const void* owner) noexcept {
     TaskList taken;
     for (auto entry = tasks_.begin(); entry != tasks_.end();) {
       const auto next = std::next(entry);

@@ -26,7 +26,7 @@ class TaskQueue {
   void withdraw(const void* owner) noexcept {
     std::unique_lock lock(mutex_);
     const TaskList withdrawn = tasks_.take_all_of(owner);
-    lock.unlock();
+    lock.unlock();  // what they hold goes without it
   }
 
   // A queue that no thread serves is served by visits, which somebody arranges: as many as there are tasks, and no
@@ -42,13 +42,13 @@ class TaskQueue {
   /// The visit has come: runs the oldest task, if there is one.
   void visit() {
     std::unique_lock lock(mutex_);
-    --visits_;
+    one_visit_less();
     if (!tasks_.empty()) run_front(lock);
   }
-  /// It will not come.
+  /// It may not come.
   void no_visit() {
     const std::lock_guard lock(mutex_);
-    --visits_;
+    one_visit_less();
   }
 
   /// Runs the oldest task here; false if there was none.
@@ -86,6 +86,11 @@ class TaskQueue {
   }
 
  private:
+  /// One that was given up may come all the same.
+  void one_visit_less() noexcept {
+    if (visits_ > 0) --visits_;
+  }
+
   void run_front(std::unique_lock<std::mutex>& lock) noexcept {
     TaskList::Task task = tasks_.take_front();
     ++running_;

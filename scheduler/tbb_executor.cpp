@@ -106,13 +106,14 @@ class TbbExecutor final : public Executor {
       return;
     }
     queue_->push(std::move(task), owner);
-    if (!queue_->wants_visit()) return;
-    try {
-      // A late worker finds nothing to do if drain() was quicker.
-      with_our_errors([this] { arena_.enqueue([queue = queue_] { queue->visit(); }); });
-    } catch (...) {
-      queue_->no_visit();
-      throw;
+    while (queue_->wants_visit()) {  // more than once where one could not be arranged before
+      try {
+        // A late worker finds nothing to do if drain() was quicker.
+        with_our_errors([this] { arena_.enqueue([queue = queue_] { queue->visit(); }); });
+      } catch (...) {
+        queue_->no_visit();
+        throw;
+      }
     }
   }
 

@@ -45,7 +45,7 @@ class WaitingThreads::Pool {
   void withdraw(const void* owner) noexcept {
     std::unique_lock lock(mutex_);
     const TaskList withdrawn = tasks_.take_all_of(owner);
-    lock.unlock();
+    lock.unlock();  // what they hold goes without it
   }
 
   void close() noexcept {

@@ -616,7 +616,7 @@ class NoThreadExecutor : public Executor {
   TaskList tasks;
 
  protected:
-  void withdraw_from_queue(const void* owner) noexcept override { tasks.take_all_of(owner); }
+  void withdraw_from_queue(const void* owner) noexcept override { (void)tasks.take_all_of(owner); }
   void team(int, FunctionRef<void()> member) override { member(); }
 };
 

@@ -196,7 +196,8 @@ class FoldSeqSink final : public FoldSink {
       begin_ += array->size();
       return array;
     }
-    /// The next `count`, as a function of a batch takes them. They must be kept until it has run; then others may be asked for.
+    /// The next `count`, as a function of a batch takes them. They point into this view: valid until
+    /// the next call, or until it goes.
     std::vector<HostArray> arguments(std::int64_t count) {
       // Single elements are found by their numbers, all others by where they begin.
       const std::int64_t first = begin_;
@@ -208,6 +209,7 @@ class FoldSeqSink final : public FoldSink {
       if (type_->rank == 0) {
         begin_ += count;
       } else {
+        begins_.reserve(static_cast<std::size_t>(count));
         for (std::int64_t i = at_; i < at_ + count; ++i) {
           begins_.push_back(begin_ - first);
           begin_ += ir::elements_of_item(extents_, i);
