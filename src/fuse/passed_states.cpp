@@ -89,7 +89,9 @@ class Changes {
                          term.operand_type() == ScalarType::boolean;
     if (primitive != operation_ && !takes_away && !differs) return std::nullopt;
     const bool left = depends_on(operands[0], state_);
-    if (left == depends_on(operands[1], state_) || (takes_away && !left)) return std::nullopt;
+    // The minimum of floats is the first NaN, else the last of what is least, of which a zero may be either.
+    const bool is_ordered = takes_away || scalar_info(term.operand_type()).kind == ScalarKind::floating;
+    if (left == depends_on(operands[1], state_) || (is_ordered && !left)) return std::nullopt;
     return joined(known_.at(operands[left ? 0 : 1].get()), differs ? Primitive::bit_xor : primitive,
                   operands[left ? 1 : 0]);
   }
@@ -124,9 +126,10 @@ std::optional<Way> way_of(std::size_t component, const Ref& state, const Ref& ne
   };
   if (auto way = by(std::nullopt)) return way;
   const ScalarType type = state->type().scalars[0];
-  if (scalar_info(type).kind == ScalarKind::floating) return std::nullopt;  // sums depend on the order
+  const bool is_float = scalar_info(type).kind == ScalarKind::floating;
   for (const Primitive operation : {add, multiply, minimum, maximum, bit_and, bit_or, bit_xor}) {
     if (!accepts(info(operation).operands, type)) continue;
+    if (is_float && operation != minimum && operation != maximum) continue;  // sums depend on the order
     if (auto way = by(operation)) return way;
   }
   return std::nullopt;

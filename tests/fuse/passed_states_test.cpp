@@ -63,6 +63,17 @@ TEST_CASE("sums in integers are scans, in floats they go from item to item") {
     return std::vector{primitive(Primitive::minimum, {add(s[0], x), literal(100)})};
   };
   CHECK(operations(two_operations, {int32}, int32) == Operations{"scan_state"});
+  const Step least = [](const std::vector<Ref>& s, const Ref& x) {
+    return std::vector{primitive(Primitive::minimum, {s[0], x}),
+                       cond(is_positive(x), primitive(Primitive::maximum, {s[1], x}), s[1])};
+  };
+  CHECK(operations(least, {float32, float32}, float32) == Operations{"scan"});
+  // With the operands exchanged it is another zero, and another NaN.
+  const Step least_before = [](const std::vector<Ref>& s, const Ref& x) {
+    return std::vector{primitive(Primitive::minimum, {x, s[0]})};
+  };
+  CHECK(operations(least_before, {int32}, int32) == Operations{"scan"});
+  CHECK(operations(least_before, {float32}, float32) == Operations{"scan_state"});
   const Step from_the_left = [](const std::vector<Ref>& s, const Ref& x) {
     return std::vector{primitive(Primitive::subtract, {x, s[0]})};
   };

@@ -1,3 +1,8 @@
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
 #include "agree.h"
 #include "support/memory_source.h"
 
@@ -64,6 +69,34 @@ TEST_CASE("functions of elements over items that are single elements") {
   // What a function gives may be a plain value.
   const auto resets = map_accum_seq([](auto, auto x) { return std::pair(x, 1); }, 0.5, sums);
   CHECK(agree(consume(elements(resets)))[0] == 1);
+}
+
+TEST_CASE("the least and the largest float so far, with both zeros and NaNs") {
+  const auto with_nans = [](std::int64_t from) {
+    return vector_of(3000, [=](std::int64_t i) {
+      if (i >= from && i % 5 == 0) return std::bit_cast<float>(0x7fc00000u + static_cast<std::uint32_t>(i));
+      return static_cast<float>(i * 37 % 4) * (i % 3 == 0 ? -0.0f : 0.0f) + static_cast<float>(i % 7 == 0);
+    });
+  };
+  for (const std::int64_t from : {0, 1500, 2990, 4000}) {
+    const Vector<float> items = with_nans(from);
+    std::vector<Scalar<float>> least, largest;
+    float low = 1e9f, high = -1e9f;
+    for (const float x : items) {
+      low = low < x || std::isnan(low) ? low : x;
+      high = high > x || std::isnan(high) ? high : x;
+      least.push_back(Scalar<float>(low));
+      largest.push_back(Scalar<float>(high));
+    }
+    const auto so_far = [&](const auto& f, float start) { return scan_seq(f, start, rows(use(items))); };
+    check_items(so_far(minimum_of, 1e9f), least);
+    check_items(so_far(maximum_of, -1e9f), largest);
+    // The other way round it is the first of what is least.
+    agree(consume(elements(so_far([](auto s, auto x) { return min(x, s); }, 1e9f))));
+    // Those of positive items, beginning anew at each one.
+    const auto of_some = [](auto s, auto x) { return cond(x > 0.5f, 0.25f, cond(x >= 0.0f, max(s, x), s)); };
+    agree(consume(elements(so_far(of_some, -1e9f))));
+  }
 }
 
 TEST_CASE("items that states pass through, into memory that is there") {
