@@ -6,7 +6,7 @@
 #include "agree.h"
 
 // Mistakes that an earlier system made with chunks, one test case each (the others: known_mistakes_test.cpp).
-// `elements` copies quadratically: where results lie shows inside only, in tests/whole/elements_test.cpp.
+// `elements` copies quadratically: where results lie shows inside only, in tests/whole/results_test.cpp.
 namespace anabranch::testing {
 namespace {
 
