@@ -487,8 +487,8 @@ TEST_CASE("pieces: of several items of some times the size each thread computes 
     };
     phases.read = [](int) { return ChunkSize{1, 100, 8}; };
     phases.compute = [&](int slot, bool) {
-      if (item_of[static_cast<std::size_t>(slot)] >= 2) return Computed::whole;
-      ++begun;
+      // (Others wait, too: what is left when they are done is for all.)
+      if (item_of[static_cast<std::size_t>(slot)] < 2) ++begun;
       for (int i = 0; i < 5000 && begun < 2; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
       if (begun < 2) one_after_the_other = true;
       return Computed::whole;
@@ -506,11 +506,18 @@ TEST_CASE("pieces: others go on while somebody is told of a piece") {
     INFO(name);
     NumbersInPieces numbers(200);
     std::atomic<int64_t> computed = 0;
-    numbers.on_compute = [&](int64_t) { ++computed; };
+    std::atomic<bool> is_told = false;
+    numbers.on_compute = [&](int64_t piece) {
+      // Slots are left for those to come.
+      for (int i = 0; i < 5000 && piece >= 8 && !is_told; ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      ++computed;
+    };
     Trace trace;
     bool went_on = false;
     trace.on_chunk([&](const ChunkTimes& chunk) {
       if (chunk.chunk != 0) return;
+      is_told = true;
       const int64_t before = computed;
       for (int i = 0; i < 5000 && !went_on; ++i) {
         went_on = computed >= before + 3;
@@ -528,6 +535,15 @@ TEST_CASE("pieces: of one piece, though others are expected, the loops are share
     if (executor->concurrency() < 2) continue;
     INFO(name);
     NumbersInPieces numbers(1);
+    // While the calling thread looks for another one, nobody knows that it would have nothing to do.
+    const std::thread::id caller = std::this_thread::get_id();
+    std::atomic<int> looks = 0;
+    numbers.on_take = [&](int64_t) { ++looks; };
+    numbers.on_read = [&](int64_t) {
+      if (std::this_thread::get_id() == caller) return;
+      for (int i = 0; i < 5000 && looks < 2; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));  // it has looked
+    };
     std::atomic<int> here = 0;
     std::atomic<bool> one_after_the_other = false;
     numbers.on_compute = [&](int64_t) {
