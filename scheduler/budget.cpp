@@ -14,41 +14,22 @@ struct Reservation::Account {
     int64_t reservations = 0;  // an entry without any is free for another name
   };
 
-  Account(int64_t limit_bytes, std::shared_ptr<Account> of_group)
-      : group(std::move(of_group)), limit(limit_bytes) {}
+  explicit Account(int64_t limit_bytes) : limit(limit_bytes) {}
 
-  const std::shared_ptr<Account> group;  // its mutex is taken after this one's
+  const int64_t limit;
   mutable std::mutex mutex;
-  int64_t limit;
   int64_t used = 0;
   int64_t peak = 0;
   std::vector<Holder> holders;
 
   // All below: with the mutex held.
 
-  // False where it does not fit, here or in the group.
-  bool count(int64_t more) noexcept {
-    if (more > 0 && more > limit - used) return false;
-    if (group) {
-      const std::lock_guard lock(group->mutex);
-      if (!group->count(more)) return false;
-    }
+  bool fits(int64_t more) const noexcept { return more <= limit - used; }
+
+  void take(std::size_t holder, int64_t more) noexcept {
     used += more;
-    peak = std::max(peak, used);
-    return true;
-  }
-
-  bool take(std::size_t holder, int64_t more) noexcept {
-    if (!count(more)) return false;
     holders[holder].bytes += more;
-    return true;
-  }
-
-  int64_t left() const noexcept {
-    const int64_t here = limit == Budget::no_limit ? Budget::no_limit : limit - used;
-    if (!group) return here;
-    const std::lock_guard lock(group->mutex);
-    return std::min(here, group->left());
+    peak = std::max(peak, used);
   }
 
   std::size_t find(std::string_view name) {
@@ -76,13 +57,10 @@ struct Reservation::Account {
 
   // `held`: what of the bytes it has already.
   [[noreturn]] void refuse(std::string_view name, int64_t bytes, int64_t held = 0) const {
-    const int64_t now_left = left();
-    const bool is_shared = now_left < limit - used;
     const std::string more = held > 0 ? " (" + format_bytes(bytes - held) + " more than it has)" : "";
     std::string message = "memory limit exceeded: '" + std::string(name) + "' needs " + format_bytes(bytes) +
-                          more + ", but of the limit of " + format_bytes(limit) +
-                          (is_shared ? ", shared with others, only " : " only ") +
-                          format_bytes(std::max<int64_t>(now_left, 0)) + " is left";
+                          more + ", but of the limit of " + format_bytes(limit) + " only " +
+                          format_bytes(limit - used) + " is left";
     const auto others = list();
     for (std::size_t i = 0; i < std::min<std::size_t>(others.size(), 3); ++i) {
       message += (i == 0 ? " (held: '" : ", '") + others[i].first + "' " + format_bytes(others[i].second);
@@ -124,8 +102,8 @@ void Reservation::resize(int64_t bytes) {
   if (bytes < 0) throw std::invalid_argument("a reservation of " + std::to_string(bytes) + " bytes");
   if (!account_) throw std::logic_error("resize of an empty reservation");
   const std::lock_guard lock(account_->mutex);
-  if (!account_->take(holder_, bytes - bytes_))
-    account_->refuse(account_->holders[holder_].name, bytes, bytes_);
+  if (!account_->fits(bytes - bytes_)) account_->refuse(account_->holders[holder_].name, bytes, bytes_);
+  account_->take(holder_, bytes - bytes_);
   bytes_ = bytes;
 }
 
@@ -152,11 +130,7 @@ void Reservation::release() noexcept {
   bytes_ = 0;
 }
 
-Budget::Budget(int64_t limit_bytes) : Budget(limit_bytes, nullptr) {}
-
-Budget::Budget(int64_t limit_bytes, std::shared_ptr<Budget> group)
-    : group_(std::move(group)),
-      account_(std::make_shared<Reservation::Account>(limit_bytes, group_ ? group_->account_ : nullptr)) {
+Budget::Budget(int64_t limit_bytes) : account_(std::make_shared<Reservation::Account>(limit_bytes)) {
   if (limit_bytes < 0)
     throw std::invalid_argument("a memory limit of " + std::to_string(limit_bytes) + " bytes");
 }
@@ -164,8 +138,9 @@ Budget::Budget(int64_t limit_bytes, std::shared_ptr<Budget> group)
 std::optional<Reservation> Budget::try_reserve(std::string_view name, int64_t bytes) {
   if (bytes < 0) throw std::invalid_argument("a reservation of " + std::to_string(bytes) + " bytes");
   const std::lock_guard lock(account_->mutex);
+  if (!account_->fits(bytes)) return std::nullopt;
   const std::size_t holder = account_->find(name);
-  if (!account_->take(holder, bytes)) return std::nullopt;
+  account_->take(holder, bytes);
   ++account_->holders[holder].reservations;
   return Reservation(account_, holder, bytes);
 }
@@ -176,15 +151,7 @@ Reservation Budget::reserve(std::string_view name, int64_t bytes) {
   account_->refuse(name, bytes);
 }
 
-int64_t Budget::limit() const noexcept {
-  const std::lock_guard lock(account_->mutex);
-  return account_->limit;
-}
-
-void Budget::lower_limit(int64_t limit_bytes) noexcept {
-  const std::lock_guard lock(account_->mutex);
-  account_->limit = std::min(account_->limit, limit_bytes);
-}
+int64_t Budget::limit() const noexcept { return account_->limit; }
 
 int64_t Budget::used() const noexcept {
   const std::lock_guard lock(account_->mutex);
@@ -193,7 +160,7 @@ int64_t Budget::used() const noexcept {
 
 int64_t Budget::available() const noexcept {
   const std::lock_guard lock(account_->mutex);
-  return std::max<int64_t>(account_->left(), 0);
+  return account_->limit == no_limit ? no_limit : account_->limit - account_->used;
 }
 
 int64_t Budget::peak() const noexcept {

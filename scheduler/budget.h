@@ -77,9 +77,6 @@ class Budget {
 
   /// An unlimited budget still counts, so peak() is true there too. Throws std::invalid_argument if limit < 0.
   explicit Budget(int64_t limit_bytes = no_limit);
-  /// What this one's reservations take, `group` has less, and they have to fit there, too: for accounts of their own that
-  /// share what there is.
-  Budget(int64_t limit_bytes, std::shared_ptr<Budget> group);
 
   /// Throws BudgetExceeded when less than `bytes` is left, std::invalid_argument when bytes < 0. Reservations
   /// of the same name are added up in reports.
@@ -87,11 +84,9 @@ class Budget {
   std::optional<Reservation> try_reserve(std::string_view name, int64_t bytes);
 
   int64_t limit() const noexcept;
-  /// No higher than this from now on; what is held may then be more.
-  void lower_limit(int64_t limit_bytes) noexcept;
   bool unlimited() const noexcept { return limit() == no_limit; }
   int64_t used() const noexcept;
-  /// What is left, here and in the group; unlimited for an unlimited budget.
+  /// What is left; unlimited for an unlimited budget.
   int64_t available() const noexcept;
   /// The most that was ever held at one time.
   int64_t peak() const noexcept;
@@ -99,7 +94,6 @@ class Budget {
   std::vector<std::pair<std::string, int64_t>> holders() const;
 
  private:
-  std::shared_ptr<Budget> group_;
   std::shared_ptr<Reservation::Account> account_;
 };
 

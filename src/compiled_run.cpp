@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <memory>
-#include <mutex>
 #include <utility>
 
 #include "run/memory/resident_memory.h"
@@ -19,31 +17,15 @@ std::atomic<std::int64_t>& memory_of_group() {
   return bytes;
 }
 
-/// What the control group leaves to all runs that are under way and have no bound of their own. A sixteenth is for what no
-/// account counts.
-std::shared_ptr<scheduler::Budget> shared_budget(std::int64_t of_group) {
-  static std::mutex mutex;
-  static std::weak_ptr<scheduler::Budget> current;
-  const std::lock_guard lock(mutex);
-  std::shared_ptr<scheduler::Budget> shared = current.lock();
-  const auto idle = static_cast<std::int64_t>(runtime::MemoryPool::of_process().idle_bytes());
-  const std::int64_t of_runs = shared ? shared->used() : 0;
-  const std::int64_t of_others = runtime::resident_memory() - idle - of_runs;
-  const std::int64_t left = std::max(of_group - of_group / 16 - of_others, of_group / 16);
-  if (shared)
-    shared->lower_limit(left);  // (It may seem to be more: not all that runs have reserved is resident.)
-  else
-    current = shared = std::make_shared<scheduler::Budget>(left);
-  return shared;
-}
-
-/// Where the user gives no bound, what the control group leaves bounds streams: the kernel would end the process.
-scheduler::Budget budget_of(const RunOptions& options, const plan::Plan& plan) {
-  if (options.memory > 0) return scheduler::Budget(options.memory);
+/// Where the user gives no bound, what the control group leaves bounds streams: the kernel would end the process. A
+/// sixteenth is for what no account counts.
+std::int64_t limit_of(const RunOptions& options, const plan::Plan& plan) {
+  if (options.memory > 0) return options.memory;
   const std::int64_t of_group = group_memory();
-  if (of_group == 0 || plan.stages.empty()) return scheduler::Budget();
-  const std::shared_ptr<scheduler::Budget> shared = shared_budget(of_group);
-  return {shared->limit(), shared};
+  if (of_group == 0 || plan.stages.empty()) return scheduler::Budget::no_limit;
+  const auto idle = static_cast<std::int64_t>(runtime::MemoryPool::of_process().idle_bytes());
+  const std::int64_t held = runtime::resident_memory() - idle;
+  return std::max(of_group - of_group / 16 - held, of_group / 16);
 }
 
 }  // namespace
@@ -57,7 +39,7 @@ CompiledRun::CompiledRun(ProgramImpl& program, const std::vector<runtime::HostAr
     : log_(log),
       choice_(runtime::choose_backend(options.backend, program.compiled().plan, arguments, options.threads)),
       executor_(program.executor(runtime::threads_of(choice_, options.threads))),
-      budget_(budget_of(options, program.compiled().plan)),
+      budget_(limit_of(options, program.compiled().plan)),
       blocks_(budget_, runtime::MemoryPool::of_process()),
       context_{.plan = program.compiled().plan,
                .options = options,

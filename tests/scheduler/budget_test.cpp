@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <limits>
-#include <memory>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -123,50 +122,6 @@ TEST_CASE("sizes that overflow are refused, not wrapped") {
   Budget unlimited;
   auto all = unlimited.reserve("all", most);
   REQUIRE(!unlimited.try_reserve("more", 1));
-}
-
-TEST_CASE("budgets of a group share its limit, and each has its own") {
-  const auto group = std::make_shared<Budget>(100);
-  Reservation kept;
-  {
-    Budget a(80, group), b(80, group);
-    Reservation of_a = a.reserve("of a", 70);
-    CHECK(group->used() == 70);
-    CHECK(a.available() == 10);
-    CHECK(b.available() == 30);
-    CHECK(!a.try_reserve("more", 11));
-    CHECK(!b.try_reserve("of b", 31));
-    CHECK_THROWS_WITH(
-        b.reserve("of b", 31),
-        "memory limit exceeded: 'of b' needs 31 B, but of the limit of 80 B, shared with others, only "
-        "30 B is left");
-    kept = b.reserve("of b", 30);
-    CHECK_THROWS_AS(kept.resize(31), BudgetExceeded);
-    CHECK(kept.bytes() == 30);
-    CHECK(b.used() == 30);
-    of_a.resize(60);
-    kept.resize(40);
-    CHECK(b.peak() == 40);
-    CHECK(a.peak() == 70);
-    CHECK(group->used() == 100);
-    of_a.release();
-    CHECK(group->used() == 40);
-    CHECK(a.used() == 0);
-  }
-  CHECK(group->used() == 40);  // what outlives its budget
-  group->lower_limit(30);
-  group->lower_limit(90);
-  CHECK(group->limit() == 30);
-  Budget late(80, group);
-  CHECK(late.available() == 0);
-  CHECK(late.try_reserve("nothing", 0));
-  CHECK(!late.try_reserve("late", 1));
-  kept.resize(25);
-  CHECK(late.available() == 5);
-  kept.release();
-  CHECK(late.available() == 30);
-  const Budget unlimited(Budget::no_limit, group);
-  CHECK(unlimited.available() == 30);
 }
 
 TEST_CASE("the limit holds for many threads at once") {

@@ -1,10 +1,7 @@
 // The memory limit of a control group, as a container has one, bounds streams where the user gives no bound.
 
 #include <cstdint>
-#include <latch>
 #include <string>
-#include <thread>
-#include <utility>
 #include <vector>
 
 #include <anabranch/anabranch.h>
@@ -121,42 +118,6 @@ TEST_CASE("an item that the control group leaves no room for is refused by name,
     stream.push(large);
     stream.finish();
   });
-}
-
-// Alone each of them fits.
-TEST_CASE("runs at the same time share what the control group leaves") {
-  const GroupMemory group(runtime::resident_memory() + 96 * mib);
-  const std::int64_t bound = report_of(sum_of(100, 10)).memory_bound;
-  CHECK(bound >= 64 * mib);
-  const std::int64_t length = bound / 8 / 100 * 6 / 10;
-  const auto large = compile(consume(tabulate(made(100, length))));
-  std::latch begun(1), go_on(1);
-  Matrix<double> first;
-  {
-    const std::jthread other([&] {
-      bool is_first = true;
-      const auto wait = [&](const Progress&) {
-        if (!std::exchange(is_first, false)) return;
-        begun.count_down();
-        go_on.wait();
-      };
-      first = large.run({.threads = 1, .progress = wait});
-    });
-    begun.wait();
-    RunReport report;
-    CHECK_THROWS_WITH(large.run({.threads = 1}, &report),
-                      Catch::Contains("memory limit exceeded") && Catch::Contains("shared with others"));
-    CHECK(report.memory_bound <= bound + 8 * mib);
-    // What the other one leaves is enough for a stream that is larger, and whose chunks would be.
-    constexpr std::int64_t rows = 2000, row = 10'000;
-    const RunReport streamed = report_of(sum_of(rows, row), {.scheduler = "fixed:2000"});
-    CHECK(streamed.peak_bytes <= bound / 2);
-    CHECK(report_of(sum_of(100, 10), {.memory = 5 * mib}).memory_bound == 5 * mib);
-    go_on.count_down();
-  }
-  CHECK(first.size() == 100 * length);
-  first = {};
-  CHECK(large.run({.threads = 1}).size() == 100 * length);
 }
 
 }  // namespace
