@@ -1,6 +1,8 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "agree.h"
@@ -71,32 +73,44 @@ TEST_CASE("functions of elements over items that are single elements") {
   CHECK(agree(consume(elements(resets)))[0] == 1);
 }
 
-TEST_CASE("the least and the largest float so far, with both zeros and NaNs") {
-  const auto with_nans = [](std::int64_t from) {
-    return vector_of(3000, [=](std::int64_t i) {
-      if (i >= from && i % 5 == 0) return std::bit_cast<float>(0x7fc00000u + static_cast<std::uint32_t>(i));
-      return static_cast<float>(i * 37 % 4) * (i % 3 == 0 ? -0.0f : 0.0f) + static_cast<float>(i % 7 == 0);
-    });
-  };
-  for (const std::int64_t from : {0, 1500, 2990, 4000}) {
-    const Vector<float> items = with_nans(from);
-    std::vector<Scalar<float>> least, largest;
-    float low = 1e9f, high = -1e9f;
-    for (const float x : items) {
-      low = low < x || std::isnan(low) ? low : x;
-      high = high > x || std::isnan(high) ? high : x;
-      least.push_back(Scalar<float>(low));
-      largest.push_back(Scalar<float>(high));
+/// 3000 of both zeros and 1, and from position `from` on NaNs, each with a payload of its own, every other one signalling.
+template <class T>
+Vector<T> with_nans(std::int64_t from) {
+  return vector_of(3000, [=](std::int64_t i) {
+    if (i >= from && i % 5 == 0) {
+      using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+      const auto quiet = std::bit_cast<Bits>(std::numeric_limits<T>::quiet_NaN());
+      const auto signalling = std::bit_cast<Bits>(std::numeric_limits<T>::signaling_NaN());
+      return std::bit_cast<T>((i % 2 == 0 ? quiet : signalling) + static_cast<Bits>(i));
     }
-    const auto so_far = [&](const auto& f, float start) { return scan_seq(f, start, rows(use(items))); };
-    check_items(so_far(minimum_of, 1e9f), least);
-    check_items(so_far(maximum_of, -1e9f), largest);
-    // The other way round it is the first of what is least.
-    agree(consume(elements(so_far([](auto s, auto x) { return min(x, s); }, 1e9f))));
-    // Those of positive items, beginning anew at each one.
-    const auto of_some = [](auto s, auto x) { return cond(x > 0.5f, 0.25f, cond(x >= 0.0f, max(s, x), s)); };
-    agree(consume(elements(so_far(of_some, -1e9f))));
-  }
+    return static_cast<T>(i * 37 % 4) * (i % 3 == 0 ? T(-0.0) : T(0.0)) + static_cast<T>(i % 7 == 0);
+  });
+}
+
+TEMPLATE_TEST_CASE("the least and the largest so far, with both zeros and NaNs", "", float, double) {
+  using T = TestType;
+  for (const std::int64_t from : {0, 1500, 2990, 4000})
+    for (const T start : {T(0.5), std::numeric_limits<T>::quiet_NaN()}) {
+      const Vector<T> items = with_nans<T>(from);
+      std::vector<Scalar<T>> least, largest;
+      T low = start, high = start;
+      for (const T& x : items) {
+        low = low < x || std::isnan(low) ? low : x;
+        high = high > x || std::isnan(high) ? high : x;
+        least.push_back(Scalar<T>(low));
+        largest.push_back(Scalar<T>(high));
+      }
+      const auto so_far = [&](const auto& f) { return scan_seq(f, start, rows(use(items))); };
+      check_items(so_far(minimum_of), least);
+      check_items(so_far(maximum_of), largest);
+      // The other way round it is the first of what is least.
+      agree(consume(elements(so_far([](auto s, auto x) { return min(x, s); }))));
+      // That of some items, beginning anew at others.
+      const auto of_some = [](auto s, auto x) {
+        return cond(x > T(0.5), Exp<T>(T(0.25)), cond(x >= T(0), max(s, x), s));
+      };
+      agree(consume(elements(so_far(of_some))));
+    }
 }
 
 TEST_CASE("items that states pass through, into memory that is there") {
