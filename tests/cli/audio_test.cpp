@@ -13,6 +13,8 @@
 #include <numbers>
 #include <sstream>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "audio_files.h"
 #include "command.h"
@@ -347,6 +349,73 @@ TEST_CASE("audio: a long file in little memory") {
   CHECK(report["peak_bytes"].get<std::int64_t>() <= 16 << 20);
   CHECK(report["windows"] == 51'680);
   CHECK(report["audio_seconds"] == 1200);
+}
+
+/// An RF64 file of so many stereo frames, silent but for these samples in both channels, at two places: the silence takes
+/// no room on the disk.
+void write_long_wav(const std::string& path, std::int64_t frames, const std::vector<std::int16_t>& samples,
+                    const std::vector<std::int64_t>& places) {
+  std::string header;
+  const auto put = [&](std::int64_t value, int bytes) {
+    for (int i = 0; i < bytes; ++i)
+      header += static_cast<char>(static_cast<std::uint64_t>(value) >> (8 * i) & 255);
+  };
+  constexpr std::int64_t in_ds64 = 0xffffffff, rate = 44'100;
+  header += "RF64";
+  put(in_ds64, 4);
+  header += "WAVEds64";
+  put(28, 4);
+  put(72 + frames * 4, 8);  // of the file behind its first 8 bytes
+  put(frames * 4, 8);
+  put(frames, 8);
+  put(0, 4);
+  header += "fmt ";
+  for (const auto& [value, bytes] : std::vector<std::pair<std::int64_t, int>>{
+           {16, 4}, {1, 2}, {2, 2}, {rate, 4}, {rate * 4, 4}, {4, 2}, {16, 2}})
+    put(value, bytes);
+  header += "data";
+  put(in_ds64, 4);
+  std::vector<std::int16_t> both;
+  for (const std::int16_t sample : samples) both.insert(both.end(), {sample, sample});
+  std::ofstream out(path, std::ios::binary);
+  out << header;
+  for (const std::int64_t place : places) {
+    out.seekp(std::ssize(header) + place * 4);
+    out.write(reinterpret_cast<const char*>(both.data()), std::ssize(both) * 2);
+  }
+  out.close();
+  std::filesystem::resize_file(path, header.size() + static_cast<std::uintmax_t>(frames) * 4);
+}
+
+TEST_CASE("audio: ten hours, more bytes than 32 bits count, in little memory", "[.long]") {
+  if (sanitized) return;
+  const TemporaryDirectory dir;
+  constexpr std::int64_t hop = 512, frames = std::int64_t{36'000} * 44'100, windows = frames / hop + 1;
+  constexpr std::int64_t last = (frames - 44'100) / hop * hop;
+  write_long_wav(dir / "a.wav", frames, audio_signal(44'100, 2), {0, last});
+  const Outcome o = command({"audio", dir / "a.wav", "--memory", "64M", "--features",
+                             "rms,zero_crossing_rate", "--out", dir / "f.npz", "--json"});
+  INFO(o.err);
+  REQUIRE(o.status == 0);
+  CHECK(o.peak_resident_bytes <= (64 + 160) << 20);
+  const auto report = o.json();
+  CHECK(report["peak_bytes"].get<std::int64_t>() <= 64 << 20);
+  CHECK(report["windows"] == windows);
+  CHECK(report["audio_seconds"] == 36'000);
+  const auto features = npz_arrays(io_test::read_file(dir / "f.npz"));
+  const auto& rms = features.at("rms").values;
+  const auto& crossings = features.at("zero_crossing_rate").values;
+  REQUIRE(std::ssize(rms) == windows);
+  REQUIRE(std::ssize(crossings) == windows);
+  CHECK(std::abs(features.at("times").values.back() - static_cast<double>(frames / hop * hop) / 44'100) <
+        1e-3);
+  // What is far beyond four gigabytes is what is at the beginning.
+  CHECK(rms[2] > 0);
+  for (std::size_t k = 2; k < 80; ++k) {
+    CHECK(rms[last / hop + k] == rms[k]);
+    CHECK(crossings[last / hop + k] == crossings[k]);
+  }
+  CHECK(std::count(rms.begin() + 100, rms.begin() + last / hop - 2, 0.0) == last / hop - 102);
 }
 
 TEST_CASE("audio: wide rows are written in little memory") {
