@@ -292,6 +292,9 @@ std::vector<Case> programs(const TemporaryDirectory& folder) {
   const auto total = [](auto row) { return fold(plus, 0.5, row); };
   const auto doubled = [](auto row) { return map([](auto x) { return x + x; }, row); };
   const auto more = map_seq(doubled, stream_in(more_rows()));
+  const auto sparse = produce(20, [](auto i) {
+    return generate(i % 7, [=](auto k) { return pack(cast<std::int32_t>(k * 9), cast<double>(k + i)); });
+  });
   return {
       {"csr_view",
        [] {
@@ -409,6 +412,41 @@ std::vector<Case> programs(const TemporaryDirectory& folder) {
             std::vector<std::string>{folder / "w.offsets.npy", folder / "w.values.npy", folder / "w.npy"})] {
          return written->text_of([&] { program.run(busy()); });
        }},
+      {"rows of a stream into matrices",
+       [program = compile(std::tuple(consume(write(sparse, io::write_csr(folder / "m.npz", 64))),
+                                     consume(write(sparse, io::write_csr(folder / "m.mtx", 64))))),
+        written =
+            std::make_shared<Written>(std::vector<std::string>{folder / "m.npz", folder / "m.mtx"})] {
+         return written->text_of([&] { program.run(busy()); });
+       }},
+      {"a file that replaces another one",
+       [program = compile(consume(write(map_seq(total, more), io::write_npy_rows(folder / "o.npy")))),
+        path = folder / "o.npy", whole = std::make_shared<std::string>()] {
+         const std::string old = "what was there before";
+         {
+           const Passing passing;
+           io_test::write_file(path, old);
+         }
+         const auto taken_away = [&] {
+           const Passing passing;
+           std::string content = io_test::read_file(path);
+           std::filesystem::remove(path);
+           return content;
+         };
+         try {
+           program.run(busy());
+         } catch (...) {
+           const std::string content = taken_away();
+           const Passing passing;
+           CHECK((content == old || content == *whole));
+           throw;
+         }
+         return *whole = taken_away();
+       }},
+      {"results that grow",
+       [program = compile(consume(elements(produce(600, [](auto i) {
+          return generate(i % 701, [=](auto k) { return cast<double>(k + i); });
+        }))))] { return text(program.run({.threads = 2, .scheduler = "fixed:20"})); }},
       {"words of a file into lines",
        [program = compile(
             consume(write(stream_in(io::open_words(folder / "d.txt")), io::write_lines(folder / "e.txt")))),

@@ -6,7 +6,9 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -288,6 +290,19 @@ ANABRANCH_INTERPOSED FILE* fopen(const char* path, const char* mode) {
 }
 ANABRANCH_INTERPOSED FILE* fopen64(const char* path, const char* mode) { return fopen(path, mode); }
 
+ANABRANCH_INTERPOSED int fstat(int descriptor, struct stat* status) noexcept {
+  return fails_with(Kind::open, EIO) ? -1 : static_cast<int>(::syscall(SYS_fstat, descriptor, status));
+}
+ANABRANCH_INTERPOSED int fstat64(int descriptor, struct stat64* status) noexcept {
+  return fstat(descriptor, reinterpret_cast<struct stat*>(status));
+}
+ANABRANCH_INTERPOSED int fchmod(int descriptor, mode_t mode) noexcept {
+  return fails_with(Kind::open, EIO) ? -1 : static_cast<int>(::syscall(SYS_fchmod, descriptor, mode));
+}
+ANABRANCH_INTERPOSED int eventfd(unsigned count, int flags) noexcept {
+  return fails_with(Kind::open, EMFILE) ? -1 : static_cast<int>(::syscall(SYS_eventfd2, count, flags));
+}
+
 ANABRANCH_INTERPOSED ssize_t read(int descriptor, void* into, std::size_t bytes) {
   return fails_with(Kind::read, EIO) ? -1 : ::syscall(SYS_read, descriptor, into, bytes);
 }
@@ -323,6 +338,12 @@ ANABRANCH_INTERPOSED int fdatasync(int descriptor) {
 ANABRANCH_INTERPOSED int rename(const char* from, const char* to) noexcept {
   return fails_with(Kind::rename, EIO) ? -1 : static_cast<int>(::syscall(SYS_rename, from, to));
 }
+ANABRANCH_INTERPOSED int renameat2(int folder, const char* from, int other_folder, const char* to,
+                                   unsigned flags) noexcept {
+  return fails_with(Kind::rename, EIO)
+             ? -1
+             : static_cast<int>(::syscall(SYS_renameat2, folder, from, other_folder, to, flags));
+}
 ANABRANCH_INTERPOSED int link(const char* file, const char* other_name) noexcept {
   return fails_with(Kind::rename, EIO) ? -1 : static_cast<int>(::syscall(SYS_link, file, other_name));
 }
@@ -340,4 +361,13 @@ ANABRANCH_INTERPOSED void* mmap(void* address, std::size_t bytes, int protection
 ANABRANCH_INTERPOSED void* mmap64(void* address, std::size_t bytes, int protection, int flags, int descriptor,
                                   off_t at) noexcept {
   return mmap(address, bytes, protection, flags, descriptor, at);
+}
+ANABRANCH_INTERPOSED void* mremap(void* address, std::size_t bytes, std::size_t wanted, int flags,
+                                  ...) noexcept {
+  if (fails_with(Kind::map, ENOMEM)) return MAP_FAILED;
+  va_list arguments;
+  va_start(arguments, flags);
+  void* const place = flags & MREMAP_FIXED ? va_arg(arguments, void*) : nullptr;
+  va_end(arguments);
+  return reinterpret_cast<void*>(::syscall(SYS_mremap, address, bytes, wanted, flags, place));
 }
