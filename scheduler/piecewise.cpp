@@ -706,7 +706,6 @@ class Run : public std::enable_shared_from_this<Run> {
   std::vector<int> in_order_;
   int workers_ = 0;            // tasks that have been submitted, or may have been, and have not ended
   int coming_ = 0;             // those of them that have not begun, and perhaps never will
-  bool has_asked_ = false;     // for any thread
   int new_ = 0;                // those that have, and the driver, as long as they have had no piece
   int working_ = 0;            // pieces that are being read or computed
   int waiting_for_alone_ = 0;  // or being computed so; while there are such, nothing is taken
@@ -715,6 +714,7 @@ class Run : public std::enable_shared_from_this<Run> {
   int committers_ = 0;         // likewise; one at most
   int ahead_ = 0;              // pieces that they read or have read, and nobody has begun to compute
   int read_ = 0;               // of them those that have been read
+  bool has_asked_ = false;     // for any thread, of the pool or beside it
   bool taking_ = false, committing_ = false;
   bool driver_works_ = false, driver_waits_ = false;
   bool over_ = false, stopped_ = false;

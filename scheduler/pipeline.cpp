@@ -338,7 +338,7 @@ class Run : public std::enable_shared_from_this<Run> {
   // In chunk order; never more than there are slots, so they do not allocate.
   std::vector<Chunk> ready_, done_;
   Turn reader_, writer_;
-  bool has_asked_ = false;  // for any thread
+  bool has_asked_ = false;  // for a thread
   int in_flight_ = 0;
   int64_t next_index_ = 0;
   int64_t written_ = 0;

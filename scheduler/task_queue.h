@@ -51,14 +51,6 @@ class TaskQueue {
     one_visit_less();
   }
 
-  /// Runs the oldest task here; false if there was none.
-  bool run_one() {
-    std::unique_lock lock(mutex_);
-    if (tasks_.empty()) return false;
-    run_front(lock);
-    return true;
-  }
-
   /// Serves the queue until it is closed and empty: the life of a worker.
   void serve() {
     std::unique_lock lock(mutex_);
@@ -71,9 +63,8 @@ class TaskQueue {
 
   /// Runs here what no thread has begun, and waits for the rest.
   void drain() {
-    while (run_one()) {
-    }
     std::unique_lock lock(mutex_);
+    while (!tasks_.empty()) run_front(lock);
     changed_.wait(lock, [this] { return running_ == 0; });
   }
 

@@ -139,13 +139,15 @@ bool ChunksAhead::make_one(Lock& lock) {
 
 void ChunksAhead::stop() noexcept {
   on_stop_.reset();
+  bool task_waits = false;
   {
     const Lock lock(mutex_);
     stopped_ = true;
+    task_waits = reading_.task_waiting || computing_.task_waiting;
     changed_.notify_all();
   }
   if (waiting_reader_.joinable()) waiting_reader_.join();
-  context_.executor.withdraw(this);
+  if (task_waits) context_.executor.withdraw(this);
   Lock lock(mutex_);
   changed_.wait(lock, [this] {
     return reading_.state != Turn::State::running && computing_.state != Turn::State::running;
