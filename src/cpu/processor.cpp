@@ -1,6 +1,7 @@
 #include "cpu/processor.h"
 
 #include <cpuid.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -40,6 +41,8 @@ std::uint64_t saved_states() {
   return std::uint64_t{high} << 32 | low;
 }
 
+std::int64_t processors() { return std::max<std::int64_t>(sysconf(_SC_NPROCESSORS_ONLN), 1); }
+
 /// As the processor describes its caches, level by level: sysconf(3) adds up what the cores of a package have, of which one core
 /// uses a part.
 Caches read_caches() {
@@ -55,10 +58,14 @@ Caches read_caches() {
       if (type != data && type != unified) continue;
       const std::int64_t line = (b & 0xfff) + 1, partitions = ((b >> 12) & 0x3ff) + 1, ways = (b >> 22) + 1;
       const std::int64_t bytes = ways * partitions * line * (std::int64_t{c} + 1);
-      if (level == 2) out.of_core = bytes;
+      if (level == 2) {
+        const std::int64_t sharers = ((a >> 14) & 0xfff) + 1;  // at most: numbers that are kept for threads
+        out.of_core = bytes;
+        out.of_thread = bytes / std::min(sharers, processors());
+      }
       if (level >= 2) out.shared = std::max(out.shared, bytes);
     }
-  if (out.of_core <= 0) out.of_core = std::int64_t{1} << 20;
+  if (out.of_core <= 0) out.of_core = out.of_thread = std::int64_t{1} << 20;
   if (out.shared <= 0) out.shared = std::int64_t{32} << 20;
   return out;
 }

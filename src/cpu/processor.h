@@ -15,7 +15,9 @@ std::string read_processor_identity();
 /// Bytes of caches, of the core that asks first.
 struct Caches {
   std::int64_t of_core = 0;  ///< the second level, which a core has for itself
-  std::int64_t shared = 0;   ///< the last level, that part of it which this core uses
+  std::int64_t of_thread =
+      0;                    ///< of that, where all threads of the core, or all cores that share it, compute
+  std::int64_t shared = 0;  ///< the last level, that part of it which this core uses
 };
 const Caches& caches();
 

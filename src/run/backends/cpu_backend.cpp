@@ -65,7 +65,7 @@ class CpuStage final : public StageBackend {
 BackendTraits CpuBackend::traits() const {
   BackendTraits traits;
   traits.side_by_side = true;
-  traits.cache_of_thread = cpu::caches().of_core;
+  traits.cache_of_thread = cpu::caches().of_thread;
   return traits;
 }
 
