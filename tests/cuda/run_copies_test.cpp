@@ -90,6 +90,19 @@ TEST_CASE("run: large arrays outside streams go to the GPU and back in pieces") 
   check_clean();
 }
 
+TEST_CASE("run: large chunks go to the GPU in pieces") {
+  const Csr a(std::vector<std::int64_t>(36, 1 << 17), 1000);  // 18 MiB of columns, 36 MiB of values
+  const auto run = running(multiply(a.source(), numbers(1000, 48)));
+  const auto expected = run({.backend = Backend::cpu}, nullptr);
+  const WithFakeGpu gpu;
+  RunReport report;
+  CHECK(equal(run({.backend = Backend::cuda, .scheduler = "fixed:36"}, &report), expected));
+  CHECK(report.chunks == 1);
+  // One copy goes on where the one before it ends: 8, 8 and 2 MiB, then 6, 8, 8, 8 and 6.
+  CHECK(uploads_of(8 << 20) == 5);
+  check_clean();
+}
+
 TEST_CASE("run: the next chunk is on its way before the last one is waited for") {
   const Csr a(1000, 100, 24);
   const WithFakeGpu gpu;

@@ -281,4 +281,28 @@ TEST_CASE("run: page-locked memory is made a few times, not for every chunk") {
   check_clean();
 }
 
+TEST_CASE("run: page-locked memory grows with the chunks by what is missing, and none is freed") {
+  FakeOptions pooled;
+  pooled.exact_memory = false;
+  constexpr std::int64_t MiB = 1 << 20;
+  std::vector<std::int64_t> lengths;
+  for (std::int64_t row = 1; row <= 8; ++row) lengths.push_back(row * MiB / 8);  // of 1.5, 3, ... 12 MiB
+  const Csr a(lengths, 1000);
+  const auto product = multiply(a.source(), numbers(1000, 44));
+  const auto expected = running(product)({.backend = Backend::cpu}, nullptr);
+  for (const int threads : {1, 4}) {
+    INFO(threads << " threads");
+    const WithFakeGpu gpu(pooled);
+    const auto program = compile(product);
+    CHECK(
+        equal(arrays_of(program.run({.backend = Backend::cuda, .threads = threads, .scheduler = "fixed:1"})),
+              expected));
+    // Of several slots at most what the largest four chunks take, and an eighth; they are as many as it pays.
+    CHECK(gpu->page_locked_in_use() > 12 * MiB);
+    CHECK(gpu->page_locked_in_use() <= 45 * MiB);
+    CHECK(gpu->calls("mem_free_host") == 0);
+  }
+  check_clean();
+}
+
 }  // namespace anabranch::testing

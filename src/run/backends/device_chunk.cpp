@@ -76,8 +76,8 @@ DeviceChunk::DeviceChunk(DeviceRun& run, RunContext& context, RunBackend& backen
       backend_(backend),
       global_(work.global),
       stream_(run.device(), run.trace(), slot + 1),  // 0 is the run's own
-      in_(context),
-      out_(context),
+      in_(context, run.device()),
+      out_(context, run.device()),
       pieces_(context, run.device()),
       memory_(run, stream_),
       read_(read_components(work.stage)) {}
@@ -203,12 +203,8 @@ void DeviceChunk::upload() {
       bytes += padded(c.bytes);
     }
   }
-  in_.begin(run_.device(), bytes);
-  for (const Copy* c : staged) {
-    std::byte* to = in_.take(c->bytes);
-    fill_staging(context_.executor, to, c->from, c->bytes);
-    stream_.upload(c->to, to, c->bytes);
-  }
+  in_.begin(bytes);
+  for (const Copy* c : staged) in_.upload(stream_, c->to, c->from, c->bytes);
   copies_.clear();
 }
 
@@ -681,7 +677,7 @@ void DeviceChunk::download() {
   for (const int array : stage_.results)
     for (ScalarType s : stage_.group.arrays[static_cast<std::size_t>(array)].type.scalars)
       bytes += padded(elements(array) * bytes_per(s));
-  out_.begin(run_.device(), bytes);
+  out_.begin(bytes);
   staged_.assign(stage_.results.size(), {});
   const auto stage = [&](cuda::Address from, std::int64_t size) {
     std::byte* const to = out_.take(size);

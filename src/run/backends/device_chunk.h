@@ -88,7 +88,8 @@ class DeviceChunk final : public ChunkGroup {
   RunBackend& backend_;
   GlobalValues& global_;
   DeviceStream stream_;
-  DeviceStaging in_, out_;
+  UploadStaging in_;
+  DownloadStaging out_;
   DevicePieces pieces_;
   std::vector<Copy> copies_;
   StreamMemory memory_;

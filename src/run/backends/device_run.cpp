@@ -103,7 +103,7 @@ namespace {
 /// empties one while the other is being copied.
 class StagedCopy {
  public:
-  static constexpr std::int64_t piece = std::int64_t{8} << 20;
+  static constexpr std::int64_t piece = staging_piece;
 
   StagedCopy(const std::shared_ptr<cuda::Device>& device, DeviceStream& stream)
       : stream_(stream), pieces_{Piece(device), Piece(device)} {}

@@ -32,7 +32,7 @@ void copy_past_caches(std::byte* to, const std::byte* from, std::int64_t bytes) 
 }  // namespace
 
 void fill_staging(scheduler::Executor& executor, void* to, const void* from, std::int64_t bytes) {
-  constexpr std::int64_t piece = std::int64_t{1} << 20;
+  constexpr std::int64_t piece = staging_piece / 16;  // for as many threads
   const std::int64_t pieces = (bytes + piece - 1) / piece;
   const auto one = [&](std::int64_t i) {
     const std::int64_t begin = i * piece;
@@ -68,32 +68,77 @@ void DevicePieces::release() {
   small_used_ = 0;
 }
 
-DevicePieces::Piece DevicePieces::make(std::int64_t bytes) {
-  Piece piece{context_.reserve("staging for the GPU", padded(bytes)), {}};
-  piece.block = cuda::PinnedBlock(device_, bytes);
-  return piece;
+StagingMemory DevicePieces::make(std::int64_t bytes) {
+  return StagingMemory::make(context_, device_, padded(bytes), padded(bytes));
 }
 
-void DeviceStaging::begin(const std::shared_ptr<cuda::Device>& device, std::int64_t bytes) {
+StagingMemory StagingMemory::make(RunContext& context, const std::shared_ptr<cuda::Device>& device,
+                                  std::int64_t usual, std::int64_t least) {
+  constexpr const char* name = "staging for the GPU";
+  StagingMemory out;
+  if (auto roomy = context.budget.try_reserve(name, usual))
+    out.reservation = std::move(*roomy);
+  else
+    out.reservation = context.reserve(name, least);
+  out.block = cuda::PinnedBlock(device, out.reservation.bytes());
+  return out;
+}
+
+namespace {
+
+/// The next chunk may be somewhat larger.
+std::int64_t with_slack(std::int64_t bytes) { return padded(bytes + bytes / 8); }
+
+}  // namespace
+
+void UploadStaging::begin(std::int64_t bytes) {
+  piece_ = 0;
   used_ = 0;
-  if (bytes <= block_.bytes()) return;
-  release();
-  const std::int64_t grown = padded(bytes + bytes / 8);
-  if (auto roomy = context_.budget.try_reserve("staging for the GPU", grown)) {
-    reservation_ = std::move(*roomy);
-  } else {
-    reservation_ = context_.reserve("staging for the GPU", padded(bytes));
+  const std::int64_t roomy = with_slack(bytes);
+  try {
+    while (bytes_ < bytes) {
+      pieces_.push_back(StagingMemory::make(context_, device_, std::min(staging_piece, roomy - bytes_),
+                                            std::min(staging_piece, bytes - bytes_)));
+      bytes_ += pieces_.back().block.bytes();
+    }
+  } catch (...) {
+    release();  // fewer items are tried then, which need less
+    throw;
   }
-  block_ = cuda::PinnedBlock(device, reservation_.bytes());
 }
 
-void DeviceStaging::release() {
-  block_ = cuda::PinnedBlock();
-  reservation_.release();
+void UploadStaging::upload(DeviceStream& stream, cuda::Address to, const void* from, std::int64_t bytes) {
+  const auto* rest = static_cast<const std::byte*>(from);
+  while (bytes > 0) {
+    const cuda::PinnedBlock& piece = pieces_[piece_].block;
+    const std::int64_t part = std::min(bytes, piece.bytes() - used_);
+    std::byte* const staged = piece.data() + used_;
+    fill_staging(context_.executor, staged, rest, part);
+    stream.upload(to, staged, part);
+    to += static_cast<cuda::Address>(part);
+    rest += part;
+    bytes -= part;
+    used_ += padded(part);
+    if (used_ < piece.bytes()) continue;
+    ++piece_;
+    used_ = 0;
+  }
 }
 
-std::byte* DeviceStaging::take(std::int64_t bytes) {
-  std::byte* at = block_.data() + used_;
+void UploadStaging::release() {
+  pieces_.clear();
+  bytes_ = 0;
+}
+
+void DownloadStaging::begin(std::int64_t bytes) {
+  used_ = 0;
+  if (bytes <= memory_.block.bytes()) return;
+  release();
+  memory_ = StagingMemory::make(context_, device_, with_slack(bytes), padded(bytes));
+}
+
+std::byte* DownloadStaging::take(std::int64_t bytes) {
+  std::byte* at = memory_.block.data() + used_;
   used_ += padded(bytes);
   return at;
 }

@@ -61,6 +61,16 @@ struct Csr {
       offsets.push_back(offsets.back() + n);
     }
   }
+  /// Rows of these lengths.
+  Csr(const std::vector<std::int64_t>& lengths, std::int64_t width) : cols(width) {
+    for (const std::int64_t n : lengths) {
+      for (std::int64_t k = 0; k < n; ++k) {
+        columns.push_back(static_cast<std::int32_t>(k % cols));
+        values.push_back(static_cast<double>(k % 31) * 0.25 - 3.5);
+      }
+      offsets.push_back(offsets.back() + n);
+    }
+  }
   std::int64_t rows() const { return static_cast<std::int64_t>(offsets.size()) - 1; }
   std::int64_t bytes() const { return 12 * offsets.back(); }
   auto source() const {

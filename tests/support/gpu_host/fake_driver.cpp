@@ -158,6 +158,11 @@ std::int64_t FakeGpu::memory_in_use() const {
   const std::lock_guard lock(s.mutex);
   return static_cast<std::int64_t>(s.memory.in_use());
 }
+std::int64_t FakeGpu::page_locked_in_use() const {
+  FakeState& s = now();
+  const std::lock_guard lock(s.mutex);
+  return static_cast<std::int64_t>(s.pinned.in_use());
+}
 
 cuda::Platform fake_platform(const FakeOptions& options) {
   if (fake_state()) cuda::set_platform({});

@@ -79,6 +79,7 @@ class FakeGpu {
   /// What is still there: "2 allocations, 1 stream"; empty: nothing.
   std::string leaks() const;
   std::int64_t memory_in_use() const;
+  std::int64_t page_locked_in_use() const;  ///< what the program has had allocated
 };
 
 /// A new GPU, which replaces the one before; the device opened on that is dropped first. The compiler checks
