@@ -99,6 +99,8 @@ ResidentKernel::ResidentKernel(const detail::Handle& computation, const Resident
   const auto start = std::chrono::steady_clock::now();
   code_->prepare(cuda::entries_of(schedule_));
   compile_ms_ = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  cuda::deal_tiles(schedule_, device_->facts().multiprocessors,
+                   [&](int entry) { return code_->blocks_at_a_time(entry); });
   for (const cuda::Launch& launch : schedule_.launches) functions_.push_back(code_->function(launch.entry));
 
   record_ = device_->allocate(sizeof(cuda::ErrorRecord));

@@ -693,27 +693,30 @@ std::shared_ptr<const LoadedUnit> Device::load_anew(const Unit& unit, const std:
   for (const auto& entry : unit.entries) {
     Function function = nullptr;
     check(api(), api().module_get_function(&function, out->module, entry.c_str()), entry.c_str());
-    prefer_shared_memory(function);
+    out->blocks_at_a_time.push_back(fit_shared_memory(function));
     out->entries.push_back(function);
   }
   return out;
 }
 
 /// Shared memory and the L1 cache share what a multiprocessor has. A kernel is to get as much as all blocks take that its
-/// registers and threads let run at a time, and the cache the rest. A hint: where the driver refuses, it chooses.
-void Device::prefer_shared_memory(Function function) const {
+/// registers and threads let run at a time, and the cache the rest. A hint: where the driver refuses, it chooses. Returns how many
+/// blocks of threads that are; 0: the driver does not say.
+int Device::fit_shared_memory(Function function) const {
   constexpr std::int64_t reserved = 1024, all = 100;  // bytes of each block for the system; percent
   int bytes = 0, blocks = 0;
-  if (api().func_get_attribute(&bytes, function_shared_bytes, function) != success || bytes <= 0) return;
-  if (facts_.shared_memory <= 0) return;
-  if (api().func_set_attribute(function, function_carveout, static_cast<int>(all)) != success) return;
+  const bool shares = api().func_get_attribute(&bytes, function_shared_bytes, function) == success &&
+                      bytes > 0 && facts_.shared_memory > 0 &&
+                      api().func_set_attribute(function, function_carveout, static_cast<int>(all)) == success;
   if (api().occupancy_max_active_blocks(&blocks, function, static_cast<int>(block_threads), 0) != success ||
       blocks <= 0)
-    return;
+    return 0;
+  if (!shares) return blocks;
   const std::int64_t needed = blocks * (bytes + reserved);
   const std::int64_t percent = (needed * all + facts_.shared_memory - 1) / facts_.shared_memory;
   static_cast<void>(
       api().func_set_attribute(function, function_carveout, static_cast<int>(std::min(percent, all))));
+  return blocks;
 }
 
 }  // namespace anabranch::cuda

@@ -198,6 +198,8 @@ class PinnedBlock {
 struct LoadedUnit {
   Module module = nullptr;
   std::vector<Function> entries;
+  /// Per entry: blocks of 256 threads that a multiprocessor runs at a time; 0: the driver does not say.
+  std::vector<int> blocks_at_a_time;
   Compiler::Result compiled;  ///< without the image
 };
 
@@ -272,7 +274,7 @@ class Device : public std::enable_shared_from_this<Device> {
   void choose_compiler();
   Result load_image(const Unit& unit, const std::string& name, Compiler& compiler, LoadedUnit& into) const;
   std::shared_ptr<const LoadedUnit> load_anew(const Unit& unit, const std::string& name);
-  void prefer_shared_memory(Function function) const;
+  int fit_shared_memory(Function function) const;
   void free(Address address) noexcept;
   /// Page-locked memory, some of it reused: locking takes longer than copying. `bytes` becomes its size.
   std::byte* take_pinned(std::int64_t& bytes);

@@ -31,6 +31,12 @@ Function KernelCode::function(int entry) {
   return loaded_[e]->entries[0];
 }
 
+int KernelCode::blocks_at_a_time(int entry) {
+  const std::lock_guard lock(mutex_);
+  const auto& loaded = loaded_[static_cast<std::size_t>(entry)];
+  return loaded ? loaded->blocks_at_a_time[0] : 0;
+}
+
 bool KernelCode::lacks(const std::vector<int>& entries) {
   return !std::all_of(entries.begin(), entries.end(), [this](int entry) { return is_loaded(entry); });
 }

@@ -17,6 +17,8 @@ class KernelCode {
   bool in_order() const { return in_order_; }
   /// Throws what Device::load does; the next call tries again.
   Function function(int entry);
+  /// Blocks of 256 threads of an entry that a multiprocessor runs at a time; 0: not known, as long as it is not loaded.
+  int blocks_at_a_time(int entry);
   /// Is any of them not loaded yet?
   bool lacks(const std::vector<int>& entries);
   /// Compiles those that are not loaded yet, in parallel.

@@ -38,9 +38,9 @@ constexpr std::int64_t few_blocks = 24, few_ordered_blocks = 128;
 
 /// The same for rows from tiles: a thread has all lanes of the canonical order, and does not wait for memory.
 constexpr std::int64_t thread_rows_in_tiles = 48;
-/// Blocks of tiles that a multiprocessor runs at a time. Each finds its rows by a search, which pays off from
-/// four tiles on; with enough work, up to four times as many blocks balance what the search cannot know.
-constexpr std::int64_t tile_blocks = 4;
+/// Blocks of tiles that a multiprocessor runs at a time, where the driver has not said how many. Each finds its rows by a search,
+/// which pays off from four tiles on; with enough work, up to four times as many blocks balance what the search cannot know.
+constexpr int usual_tile_blocks = 4;
 constexpr std::int64_t tiles_of_block = 4;
 
 /// Rows whose elements are not stored may have any number of them. So many partial results no memory holds: what needs
@@ -66,11 +66,10 @@ std::int64_t average_length(const FoldPlan& plan, std::int64_t positions) {
   return plan.elements >= 0 ? quotient_up(plan.elements, std::max<std::int64_t>(positions, 1)) : -1;
 }
 
-std::int64_t blocks_of_tiles(std::int64_t work, int multiprocessors) {
-  const std::int64_t at_a_time = tile_blocks * std::max(multiprocessors, 1);
-  const std::int64_t tiles = quotient_up(work, tile_elements);
-  if (tiles <= at_a_time) return tiles;
-  return at_a_time * std::clamp<std::int64_t>(tiles / (at_a_time * tiles_of_block), 1, 4);
+unsigned blocks_of_tiles(std::int64_t tiles, int multiprocessors, int of_multiprocessor) {
+  const std::int64_t at_a_time = std::int64_t{of_multiprocessor} * std::max(multiprocessors, 1);
+  const std::int64_t times = std::clamp<std::int64_t>(tiles / (at_a_time * tiles_of_block), 1, 4);
+  return static_cast<unsigned>(std::min(tiles, at_a_time * times));
 }
 
 bool is_commutative(const kernel::Reduce& form) { return form.order == order::OperatorClass::commutative; }
@@ -208,9 +207,9 @@ Schedule of_reduce(const kernel::Kernel& kernel, const kernel::Reduce& form, boo
   if (from_tiles) {
     out.why += ", from tiles";
     const std::int64_t elements = plan.length >= 0 ? plan.length * positions : plan.elements;
-    out.launches.push_back(
-        {entry_number(form, entry),
-         static_cast<unsigned>(blocks_of_tiles(elements + positions * row_work, multiprocessors)), threads});
+    const std::int64_t tiles = quotient_up(elements + positions * row_work, tile_elements);
+    out.launches.push_back({entry_number(form, entry),
+                            blocks_of_tiles(tiles, multiprocessors, usual_tile_blocks), threads, tiles});
   } else {
     launch(entry, quotient_up(positions * group, threads), fold_blocks, threads);
   }
@@ -287,6 +286,14 @@ Schedule schedule(const kernel::Kernel& kernel, bool in_order, const Bindings& b
                          [&](const kernel::Scan&) { return of_scan(kernel, bindings, multiprocessors); },
                          [&](const kernel::Recurrence&) { return of_recurrence(bindings, multiprocessors); }},
       kernel.form);
+}
+
+void deal_tiles(Schedule& schedule, int multiprocessors,
+                const std::function<int(int entry)>& blocks_at_a_time) {
+  for (Launch& launch : schedule.launches) {
+    const int known = launch.tiles > 0 ? blocks_at_a_time(launch.entry) : 0;
+    if (known > 0) launch.grid = blocks_of_tiles(launch.tiles, multiprocessors, known);
+  }
 }
 
 std::vector<int> entries_of(const Schedule& schedule) {

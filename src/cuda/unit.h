@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -69,6 +70,7 @@ struct Launch {
   int entry = 0;
   unsigned grid = 1;
   unsigned block = 1;
+  std::int64_t tiles = 0;  ///< that it deals to its blocks (deal_tiles); 0: none
 };
 
 /// How one kernel is run over one chunk: launches, one after the other on a stream.
@@ -101,6 +103,11 @@ struct Schedule {
 ///    do rows of one such length, unless there are enough rows to keep the GPU busy with a warp each.
 Schedule schedule(const kernel::Kernel& kernel, bool in_order, const Bindings& bindings, int multiprocessors);
 Schedule schedule(const kernel::Kernel& kernel, const Bindings& bindings, int multiprocessors);
+
+/// For launches of a schedule that deal tiles: grids for as many blocks as a multiprocessor runs at a time of each entry, by the
+/// driver. Where `blocks_at_a_time` gives 0 it is not known, and the schedule stays as it was made, for four.
+void deal_tiles(Schedule& schedule, int multiprocessors,
+                const std::function<int(int entry)>& blocks_at_a_time);
 
 /// Does the kernel read arrays in their order (in_order.h)? Callers that schedule it often keep the answer.
 bool is_in_order(const kernel::Kernel& kernel);

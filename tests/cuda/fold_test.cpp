@@ -381,6 +381,22 @@ TEST_CASE("cuda: schedules of rows from tiles deal rows and elements together") 
   CHECK(of(100'000, 900'000, 30).launches.at(0).grid == 40);
   CHECK(of(1'000'000, 9'000'000, 30).launches.at(0).grid == 40 * 4);
   CHECK(of(100'000'000, 900'000'000, 30).launches.at(0).grid == 40 * 4);
+  // For as many blocks as a multiprocessor runs at a time, where that is known.
+  const auto dealt = [&](cuda::Schedule schedule, int at_a_time) {
+    cuda::deal_tiles(schedule, 10, [&](int entry) {
+      CHECK(entry == schedule.launches.at(0).entry);
+      return at_a_time;
+    });
+    return schedule.launches.at(0).grid;
+  };
+  CHECK(dealt(of(10'000, 90'000, 30), 0) == 32);
+  CHECK(dealt(of(10'000, 90'000, 30), 3) == 30);
+  CHECK(dealt(of(100'000, 900'000, 30), 0) == 40);
+  CHECK(dealt(of(100'000, 900'000, 30), 1) == 10 * 4);
+  CHECK(dealt(of(100'000, 900'000, 30), 3) == 30 * 2);
+  CHECK(dealt(of(100'000, 900'000, 30), 8) == 80);
+  CHECK(dealt(of(1'000'000, 9'000'000, 30), 8) == 80 * 4);
+  CHECK(dealt(of(100, 102'401), 1) == of(100, 102'401).launches.at(0).grid);
   auto in_order = rows_of<double>({1}, Primitive::add, true);
   make_ordered(in_order.kernel());
   const Scheduled ordered(std::move(in_order));

@@ -113,6 +113,26 @@ TEST_CASE("some entries are certain before there is a chunk") {
   CHECK(entry_count(fold_of_constant(9, true).kernel()) == 4);
 }
 
+TEST_CASE("the driver says how many blocks of an entry that is loaded run at a time") {
+  const auto blocks = [](int of_block, bool refused = false) {
+    gpu_host::FakeOptions options;
+    options.shared_of_kernels = of_block;
+    const WithFakeGpu gpu(options);
+    KernelBuilder fold = fold_of_constant(100);
+    KernelCode code(Device::get(), fold.kernel());
+    CHECK(code.blocks_at_a_time(0) == 0);
+    if (refused) gpu->fail("occupancy_max_active_blocks", 1, 1);
+    code.function(0);
+    CHECK(code.blocks_at_a_time(1) == 0);
+    return code.blocks_at_a_time(0);
+  };
+  CHECK(blocks(0) == 8);
+  CHECK(blocks(10 << 10) == 8);
+  CHECK(blocks(40 << 10) == 5);
+  CHECK(blocks(120 << 10) == 1);
+  CHECK(blocks(40 << 10, true) == 0);
+}
+
 TEST_CASE("kernels ask for as much shared memory as the blocks take that run at a time") {
   const auto carveouts = [](int of_block) {
     gpu_host::FakeOptions options;

@@ -192,6 +192,28 @@ TEST_CASE("run: automatic takes what is expected to be quicker, and says why wit
   check_clean();
 }
 
+TEST_CASE("run: tiles are dealt to as many blocks as the driver says run at a time") {
+  const Csr a(2000, 100, 49, 100);
+  const auto run = running(multiply(a.source(), numbers(100, 50)));
+  const auto expected = run({.backend = Backend::interpreter}, nullptr);
+  const auto grids = [&](int shared_of_kernels) {
+    FakeOptions options;
+    options.shared_of_kernels = shared_of_kernels;
+    const WithFakeGpu gpu(options);
+    CHECK(equal(run({.backend = Backend::cuda, .scheduler = "fixed:100000"}, nullptr), expected));
+    std::vector<std::int64_t> out;
+    for (const LogEntry& e : gpu->log())
+      if (e.done && e.what == LogEntry::What::kernel) out.push_back(e.grid);
+    check_clean();
+    return out;
+  };
+  const std::int64_t tiles = (a.offsets.back() + 4 * a.rows() + 4095) / 4096;
+  REQUIRE(tiles > 16);
+  REQUIRE(tiles <= 32);
+  CHECK(grids(0) == std::vector<std::int64_t>{tiles});  // eight on each of four multiprocessors
+  CHECK(grids(100 << 10) == std::vector<std::int64_t>{8});
+}
+
 TEST_CASE("run: for little to do automatic opens no GPU") {
   const WithFakeGpu gpu;
   RunReport report;

@@ -207,9 +207,10 @@ void DeviceRun::launch(DeviceStream& stream, const kernel::Kernel& kernel, const
                        cuda::Address error, StreamMemory& memory) {
   if (bindings.items <= 0 || bindings.positions <= 0) return;
   cuda::KernelCode& code = *kernels_.get().at(&kernel);
-  const cuda::Schedule schedule =
-      cuda::schedule(kernel, code.in_order(), bindings, device_->facts().multiprocessors);
+  const int multiprocessors = device_->facts().multiprocessors;
+  cuda::Schedule schedule = cuda::schedule(kernel, code.in_order(), bindings, multiprocessors);
   prepare(trace_ ? &trace_->run() : nullptr, kernel, code, cuda::entries_of(schedule));
+  cuda::deal_tiles(schedule, multiprocessors, [&](int entry) { return code.blocks_at_a_time(entry); });
   const cuda::Address workspace = schedule.workspace > 0 ? lend_workspace(memory, schedule.workspace) : 0;
   const std::vector<std::uint64_t> words =
       cuda::pack(kernel, bindings, error, workspace, reinterpret_cast<cuda::Address>(&stop_word_));

@@ -578,9 +578,10 @@ cuda::DriverApi fake_table() {
     return enter("occupancy_max_active_blocks", Needs::context, Kind::ordinary, [&](FakeState& s) {
       const auto at = s.functions.find(function);
       if (at == s.functions.end()) return invalid_handle;
-      // What the kernel may have counts, and 2048 threads.
-      const std::int64_t shared =
-          std::int64_t{s.options.shared_memory} * s.carveouts[at->second->entry] / 100;
+      // What the kernel may have counts, all if it has not asked, and 2048 threads.
+      const auto asked = s.carveouts.find(at->second->entry);
+      const std::int64_t percent = asked == s.carveouts.end() ? 100 : asked->second;
+      const std::int64_t shared = s.options.shared_memory * percent / 100;
       *blocks = static_cast<int>(
           std::min<std::int64_t>(2048 / block_size, shared / (s.options.shared_of_kernels + 1024)));
       return cuda::success;
