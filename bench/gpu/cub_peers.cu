@@ -5,23 +5,15 @@
 #include <cub/device/device_scan.cuh>
 #include <cub/device/device_segmented_reduce.cuh>
 
-#include <cuda_runtime_api.h>
 #include <thrust/execution_policy.h>
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
 #include <thrust/transform.h>
 
-#include <stdexcept>
-#include <string>
+#include "gpu/cuda_calls.h"
 
 namespace anabranch::bench {
 namespace {
-
-void check(cudaError_t error, const char* what) {
-  if (error != cudaSuccess) throw std::runtime_error(std::string(what) + ": " + cudaGetErrorString(error));
-}
-
-cudaStream_t stream() { return static_cast<cudaStream_t>(bench_stream()); }
 
 template <class T>
 struct Product {

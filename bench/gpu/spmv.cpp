@@ -7,6 +7,7 @@
 #include "gpu/contests.h"
 #include "gpu/entrants.h"
 #include "gpu/libraries.h"
+#include "gpu/merge_spmv.h"
 #include "gpu/resident_programs.h"
 #include "gpu/results.h"
 
@@ -68,6 +69,13 @@ nlohmann::json hold_spmv(const Bench& bench, const std::string& name, const Csr&
         std::make_shared<CubRows<T>>(a.rows, offsets.data<std::int32_t>(), columns.data<std::int32_t>(),
                                      values.data<T>(), in.data<T>(), out.data<T>());
     return Contender{.run = [cub] { (*cub)(); }, .right = right, .bytes = bytes};
+  });
+  contest.enter("merge path", [&] {
+    auto merge = std::make_shared<MergeSpmv<T>>(a.rows, a.nnz(), offsets.data<std::int32_t>(),
+                                                columns.data<std::int32_t>(), values.data<T>(), in.data<T>(),
+                                                out.data<T>());
+    return Contender{
+        .run = [merge] { (*merge)(); }, .right = right, .bytes = bytes, .note = "by hand; merge-based"};
   });
   enter_read(contest, bytes);
   enter_copy(contest, bytes);

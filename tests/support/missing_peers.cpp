@@ -1,5 +1,6 @@
 #include "gpu/cub_peers.h"
 #include "gpu/libraries.h"
+#include "gpu/merge_spmv.h"
 
 #include <stdexcept>
 
@@ -61,6 +62,15 @@ template <class T>
 void thrust_squares(std::int64_t, const T*, T*) {
   missing();
 }
+template <class T>
+MergeSpmv<T>::MergeSpmv(std::int64_t, std::int64_t, const std::int32_t*, const std::int32_t*, const T*,
+                        const T*, T*) {
+  missing();
+}
+template <class T>
+void MergeSpmv<T>::operator()() {
+  missing();
+}
 
 #define ANABRANCH_BENCH_MISSING(T)                                                                       \
   template CusparseSpmv::CusparseSpmv(Algorithm, std::int64_t, std::int64_t, std::int64_t,               \
@@ -69,7 +79,8 @@ void thrust_squares(std::int64_t, const T*, T*) {
   template class CubSum<T>;                                                                              \
   template class CubRows<T>;                                                                             \
   template class CubScan<T>;                                                                             \
-  template void thrust_squares(std::int64_t, const T*, T*)
+  template void thrust_squares(std::int64_t, const T*, T*);                                              \
+  template class MergeSpmv<T>
 ANABRANCH_BENCH_MISSING(float);
 ANABRANCH_BENCH_MISSING(double);
 
