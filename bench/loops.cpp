@@ -2,9 +2,9 @@
 
 #include <memory>
 #include <string>
-#include <tuple>
 
 #include "support/contest.h"
+#include "support/programs.h"
 
 /// What a round of a loop over small arrays costs, alone and for the items of a stream.
 namespace {
@@ -31,24 +31,8 @@ void add_rounds(const std::string& name, const std::string& note, double target,
 int main(int argc, char** argv) {
   for (const std::int64_t n : {1, 1000})
     add_rounds("awhile, arrays of " + std::to_string(n), "a round: a counter, and a map", 10e-6, 20'000,
-               [n](std::int64_t rounds) {
-                 return awhile([=](auto i, auto) { return the(i) < rounds; },
-                               [](auto i, auto a) {
-                                 return std::tuple{unit(the(i) + 1),
-                                                   map([](auto x) { return x * 0.5f + 1.0f; }, a)};
-                               },
-                               std::tuple{unit(Exp<std::int64_t>(0)), fill(n, 1.0f)});
-               });
+               [n](std::int64_t rounds) { return counted_loop(rounds, n); });
   add_rounds("awhile of 1000 items", "a round of all items that are still active; item i has i rounds", 0,
-             1000, [](std::int64_t rounds) {
-               return consume(elements(map_seq(
-                   [](auto i) {
-                     return std::get<1>(awhile(
-                         [](auto k, auto) { return the(k) > 0; },
-                         [](auto k, auto s) { return std::tuple{unit(the(k) - 1), unit(the(s) + the(k))}; },
-                         std::tuple{i, unit(Exp<std::int64_t>(0))}));
-                   },
-                   produce(rounds, [](auto i) { return unit(i); }))));
-             });
+             1000, loops_of_items);
   return run_all(argc, argv);
 }

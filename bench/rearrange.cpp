@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "support/contest.h"
+#include "support/programs.h"
 #include "support/rearrange_peers.h"
 
 /// Elements sorted, chosen, counted and grouped, in memory.
@@ -111,10 +112,8 @@ void add_permute(const std::string& name, std::int64_t n, std::int64_t bins) {
     auto expected = sums(), other = sums();
     sums_at_loop(places->data(), values->data(), n, expected->data(), bins);
     auto to = std::make_shared<Vector<std::int64_t>>(Index{bins});
-    auto program = compile<Vector<std::int32_t>, Vector<std::int64_t>>([=](auto where, auto v) {
-      const auto place = [=](auto ix) { return index_of(cast<std::int64_t>(where[ix])); };
-      return permute(plus, fill(bins, std::int64_t{0}), place, v);
-    });
+    auto program = compile<Vector<std::int32_t>, Vector<std::int64_t>>(
+        [=](auto to_places, auto v) { return sums_at(bins, to_places, v); });
     auto shared = std::make_shared<decltype(program)>(std::move(program));
     Contest contest;
     contest.amount = 12.0 * static_cast<double>(n) + 8.0 * static_cast<double>(bins);
@@ -145,8 +144,8 @@ void add_filter(std::int64_t n, float limit, const std::string& name) {
     const std::int64_t kept = filter_loop(from->data(), n, limit, expected->data());
     auto other = std::make_shared<std::vector<float>>(static_cast<std::size_t>(n));
     auto to = std::make_shared<Vector<float>>(Index{n});
-    auto program = std::make_shared<Program<Acc<Vector<float>>, Vector<float>>>(compile<Vector<float>>(
-        [=](auto a) { return std::get<0>(filter([=](auto x) { return x > limit; }, a)); }));
+    auto program = std::make_shared<Program<Acc<Vector<float>>, Vector<float>>>(
+        compile<Vector<float>>([=](auto a) { return above(limit, a); }));
     Contest contest;
     contest.amount = 4.0 * static_cast<double>(n + kept);
     for (const int threads : thread_counts()) {

@@ -92,7 +92,7 @@ void Contest::measure(Entry& entry) {
     const auto start = Clock::now();
     for (int k = 0; k < entry.calls; ++k) c.run();
     if (entry.calls == 1) device_wait();  // short ones wait by themselves
-    entry.launched.push_back(seconds_since(start) / entry.calls);
+    entry.launched.push_back(seconds_since(start) / (entry.calls * static_cast<double>(c.turns)));
     return;
   }
   entry.launched.push_back(device_seconds([&] {

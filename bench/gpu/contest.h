@@ -43,8 +43,9 @@ struct Contender {
   /// `run` only enqueues on the bench's stream: timed by the GPU's clock, many runs together, and once more
   /// as a graph. Else `run` is a whole run, timed by the host's clock.
   bool on_stream = true;
-  int calls = 1;          ///< of a whole run in one measurement, for what is short
-  double prepare_ms = 0;  ///< once, before the first run; 0: what making the contender took
+  int calls = 1;           ///< of a whole run in one measurement, for what is short
+  std::int64_t turns = 1;  ///< of a loop that one run is: times are of one turn
+  double prepare_ms = 0;   ///< once, before the first run; 0: what making the contender took
   std::string note = {};
   nlohmann::json facts = nlohmann::json::object();  ///< more for its line of the JSON
 };

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <random>
 
+#include <fmt/format.h>
+
 namespace anabranch::bench {
 namespace {
 
@@ -32,9 +34,10 @@ std::vector<std::int32_t> row_lengths(std::int64_t elements, const std::function
 std::function<std::int32_t()> always(std::int32_t n) {
   return [n] { return n; };
 }
-/// 0 .. 64.
-std::function<std::int32_t()> any_to_64() {
-  return [engine = std::mt19937(5)]() mutable { return static_cast<std::int32_t>(engine() % 65); };
+/// 0 .. most.
+std::function<std::int32_t()> any_to(unsigned most) {
+  return
+      [engine = std::mt19937(5), most]() mutable { return static_cast<std::int32_t>(engine() % (most + 1)); };
 }
 
 }  // namespace
@@ -67,19 +70,36 @@ std::vector<NamedContest> all_contests(const Bench& bench) {
       return hold_spmv<double>(b, of, laplacian27(b.scaled(side, 1.0 / 3)));
     });
   const std::vector<std::pair<std::string, std::function<std::int32_t()>>> lengths{
-      {"4", always(4)}, {"32", always(32)}, {"1000", always(1000)}, {"random64", any_to_64()}};
+      {"4", always(4)}, {"32", always(32)}, {"1000", always(1000)}, {"random64", any_to(64)}};
   for (const auto& [law, length] : lengths)
     add("rows/" + law, [length = length](const Bench& b, const std::string& name) {
       return hold_row_sums<float>(b, name, row_lengths(b.scaled(5e7), length));
     });
   add("scan/large",
       [](const Bench& b, const std::string& name) { return hold_scan<float>(b, name, b.scaled(5e7)); });
-  add("scan/rows64", [](const Bench& b, const std::string& name) {
-    return hold_row_scan<float>(b, name, row_lengths(b.scaled(5e7), any_to_64()));
+  for (const unsigned most : {64u, 8u})
+    add(fmt::format("scan/rows{}", most), [most](const Bench& b, const std::string& name) {
+      return hold_row_scan<float>(b, name, row_lengths(b.scaled(5e7), any_to(most)));
+    });
+  add("stencil/3",
+      [](const Bench& b, const std::string& name) { return hold_smoothing<float>(b, name, b.scaled(5e7)); });
+  add("stencil/25", [](const Bench& b, const std::string& name) {
+    return hold_box_means<float>(b, name, b.scaled(7000, 0.5));
   });
+  add("select", [](const Bench& b, const std::string& name) { return hold_select(b, name, b.scaled(5e7)); });
+  // In shared memory and in the L2 cache.
+  for (const std::int64_t places : {256, 65'536})
+    add(fmt::format("histogram/{}", places), [places](const Bench& b, const std::string& name) {
+      return hold_histogram(b, name, b.scaled(5e7), places);
+    });
+  for (const std::int64_t places : {256, 65'536})
+    add(fmt::format("permute/{}", places), [places](const Bench& b, const std::string& name) {
+      return hold_permute(b, name, b.scaled(5e7), places);
+    });
   const auto bytes = [](const Bench& b, double n) { return 8.0 * static_cast<double>(b.scaled(n / 8)); };
   add("device", [=](const Bench& b, const std::string& name) { return hold_device(b, name, bytes(b, 2e9)); });
   add("link", [=](const Bench& b, const std::string& name) { return hold_link(b, name, bytes(b, 256e6)); });
+  add("awhile", [](const Bench& b, const std::string& name) { return hold_loops(b, name, b.scaled(1000)); });
   add("fixed", [](const Bench& b, const std::string& name) { return hold_fixed(b, name); });
   for (const std::size_t i : {0, 2})
     add("streamed/" + matrices(bench)[i].name,

@@ -36,6 +36,19 @@ nlohmann::json hold_row_scan(const Bench& bench, const std::string& name,
                              const std::vector<std::int32_t>& lengths);
 template <class T>
 nlohmann::json hold_map(const Bench& bench, const std::string& name, std::int64_t n);
+/// Stencils: of three neighbours of n elements, of 5 x 5 of a square.
+template <class T>
+nlohmann::json hold_smoothing(const Bench& bench, const std::string& name, std::int64_t n);
+template <class T>
+nlohmann::json hold_box_means(const Bench& bench, const std::string& name, std::int64_t side);
+
+// Programs of several kernels and device primitives, as whole runs from the GPU's memory to the GPU's.
+/// Half of n floats.
+nlohmann::json hold_select(const Bench& bench, const std::string& name, std::int64_t n);
+nlohmann::json hold_histogram(const Bench& bench, const std::string& name, std::int64_t n, std::int64_t bins);
+/// Sums of what meets at each place.
+nlohmann::json hold_permute(const Bench& bench, const std::string& name, std::int64_t n, std::int64_t places);
+
 /// A copy on the GPU, and a read.
 nlohmann::json hold_device(const Bench& bench, const std::string& name, double bytes);
 /// Copies between page-locked memory and the GPU: up, down, and both at once.
@@ -44,6 +57,8 @@ nlohmann::json hold_link(const Bench& bench, const std::string& name, double byt
 nlohmann::json hold_staging(const Bench& bench, const std::string& name, double bytes);
 /// What a run costs in which there is next to nothing to do.
 nlohmann::json hold_fixed(const Bench& bench, const std::string& name);
+/// What a turn of a loop costs, outside of a stream and in its items.
+nlohmann::json hold_loops(const Bench& bench, const std::string& name, std::int64_t turns);
 /// Whole runs of a sort, beside CUB on the GPU.
 nlohmann::json hold_sort(const Bench& bench, const std::string& name, std::int64_t n);
 /// Whole runs from host memory: everything goes over the link.

@@ -31,6 +31,33 @@ struct Square {
   __device__ T operator()(T x) const { return x * x + T(0.5); }
 };
 
+/// Positions of less than 2^31 elements: in 32 bits, as somebody who cares would have them.
+template <class T>
+struct Smoothed {
+  std::int32_t last;
+  const T* in;
+  __device__ T operator()(std::int32_t i) const {
+    return in[i > 0 ? i - 1 : 0] * T(0.25) + in[i] * T(0.5) + in[i < last ? i + 1 : last] * T(0.25);
+  }
+};
+template <class T>
+struct BoxMean {
+  std::int32_t rows, cols;
+  const T* in;
+  static __device__ std::int32_t clamped(std::int32_t at, std::int32_t n) {
+    return at < 0 ? 0 : at < n ? at : n - 1;
+  }
+  __device__ T operator()(std::int32_t i) const {
+    const std::int32_t row = i / cols, col = i % cols;
+    T sum = 0;
+    for (std::int32_t dy = -2; dy <= 2; ++dy) {
+      const T* line = in + static_cast<std::int64_t>(clamped(row + dy, rows)) * cols;
+      for (std::int32_t dx = -2; dx <= 2; ++dx) sum += line[clamped(col + dx, cols)];
+    }
+    return sum * T(1.0 / 25);
+  }
+};
+
 template <class F>
 auto over_positions(F f) {
   return thrust::make_transform_iterator(thrust::counting_iterator<std::int64_t>(0), f);
@@ -107,6 +134,22 @@ void thrust_squares(std::int64_t n, const T* in, T* out) {
   thrust::transform(thrust::cuda::par_nosync.on(stream()), in, in + n, out, Square<T>{});
 }
 
+template <class F, class T>
+void transform_positions(std::int64_t n, F f, T* out) {
+  const thrust::counting_iterator<std::int32_t> first(0);
+  thrust::transform(thrust::cuda::par_nosync.on(stream()), first, first + static_cast<std::int32_t>(n), out,
+                    f);
+}
+template <class T>
+void thrust_smoothed(std::int64_t n, const T* in, T* out) {
+  transform_positions(n, Smoothed<T>{static_cast<std::int32_t>(n - 1), in}, out);
+}
+template <class T>
+void thrust_box_means(std::int64_t rows, std::int64_t cols, const T* in, T* out) {
+  transform_positions(rows * cols,
+                      BoxMean<T>{static_cast<std::int32_t>(rows), static_cast<std::int32_t>(cols), in}, out);
+}
+
 template class CubSum<float>;
 template class CubSum<double>;
 template class CubRows<float>;
@@ -114,5 +157,7 @@ template class CubRows<double>;
 template class CubScan<float>;
 template void thrust_squares(std::int64_t, const float*, float*);
 template void thrust_squares(std::int64_t, const double*, double*);
+template void thrust_smoothed(std::int64_t, const float*, float*);
+template void thrust_box_means(std::int64_t, std::int64_t, const float*, float*);
 
 }  // namespace anabranch::bench

@@ -76,4 +76,11 @@ class CubSort {
 template <class T>
 void thrust_squares(std::int64_t n, const T* in, T* out);
 
+/// Stencils by thrust::transform, each of whose threads reads the neighbours of its place: bench::smoothed, and
+/// bench::box_means of a dense matrix.
+template <class T>
+void thrust_smoothed(std::int64_t n, const T* in, T* out);
+template <class T>
+void thrust_box_means(std::int64_t rows, std::int64_t cols, const T* in, T* out);
+
 }  // namespace anabranch::bench

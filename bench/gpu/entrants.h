@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <string>
+#include <utility>
 
 #include "gpu/contest.h"
 #include "gpu/cub_peers.h"
-#include "gpu/resident.h"
+#include "gpu/resident_programs.h"
 #include "support/matrices.h"
 
 /// Who enters several contests: our kernel, and what the GPU's memory allows.
@@ -36,6 +38,27 @@ inline Contender contender_of(std::shared_ptr<ResidentKernel> kernel, const std:
                    .prepare_ms = kernel->compile_ms(),
                    .note = kernel->schedule() + "; prepared: compiled",
                    .facts = occupancy_of(*kernel)};
+}
+
+/// A whole run that takes microseconds, and waits by itself.
+inline Contender short_run(std::function<void()> run, std::function<bool()> right, std::string note) {
+  return Contender{.run = std::move(run),
+                   .right = std::move(right),
+                   .on_stream = false,
+                   .calls = 100,
+                   .note = std::move(note)};
+}
+
+/// What a launch that is waited for takes: the driver's way to the GPU and back.
+inline void enter_launch(Contest& contest) {
+  contest.enter("one launch", [] {
+    const DeviceBuffer in(256), out(256);
+    const auto run = [kernel = resident_squares<double>(4, in.address(), out.address()), in, out] {
+      (*kernel)(bench_stream());
+      device_wait();
+    };
+    return short_run(run, {}, "of a kernel that is there, waited for");
+  });
 }
 
 /// Memory full of numbers that do not repeat nearby: zeros may be faster than what a program reads.

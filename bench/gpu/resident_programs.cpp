@@ -74,15 +74,35 @@ std::shared_ptr<ResidentKernel> resident_squares(std::int64_t n, cuda::Address x
   return std::make_shared<ResidentKernel>(squares<T>(use(xs)).handle(), data, ResidentWork{.positions = n});
 }
 
-#define ANABRANCH_BENCH_RESIDENT(T)                                                                      \
-  template std::shared_ptr<ResidentKernel> resident_smvm<T>(const ResidentMatrix&, cuda::Address,        \
-                                                            cuda::Address);                              \
-  template std::shared_ptr<ResidentKernel> resident_row_sums<T>(const ResidentMatrix&, cuda::Address);   \
-  template std::shared_ptr<ResidentKernel> resident_dot<T>(std::int64_t, cuda::Address, cuda::Address,   \
-                                                           cuda::Address);                               \
-  template std::shared_ptr<ResidentKernel> resident_scan<T>(std::int64_t, cuda::Address, cuda::Address); \
-  template std::shared_ptr<ResidentKernel> resident_row_scan<T>(const ResidentMatrix&, cuda::Address);   \
-  template std::shared_ptr<ResidentKernel> resident_squares<T>(std::int64_t, cuda::Address, cuda::Address)
+template <class T>
+std::shared_ptr<ResidentKernel> resident_smoothed(std::int64_t n, cuda::Address x, cuda::Address y) {
+  const Vector<T> xs = shape_only<T>(n);
+  const ResidentData data{.inputs = {{xs.erased(), x}}, .fields = {}, .result = y};
+  return std::make_shared<ResidentKernel>(smoothed<T>(use(xs)).handle(), data, ResidentWork{.positions = n});
+}
+
+template <class T>
+std::shared_ptr<ResidentKernel> resident_box_means(std::int64_t rows, std::int64_t cols, cuda::Address x,
+                                                   cuda::Address y) {
+  static const T nothing{};
+  const Matrix<T> xs = Matrix<T>::view(Index<2>{{rows, cols}}, &nothing);
+  const ResidentData data{.inputs = {{xs.erased(), x}}, .fields = {}, .result = y};
+  return std::make_shared<ResidentKernel>(box_means<T>(use(xs)).handle(), data,
+                                          ResidentWork{.positions = rows * cols});
+}
+
+#define ANABRANCH_BENCH_RESIDENT(T)                                                                          \
+  template std::shared_ptr<ResidentKernel> resident_smvm<T>(const ResidentMatrix&, cuda::Address,            \
+                                                            cuda::Address);                                  \
+  template std::shared_ptr<ResidentKernel> resident_row_sums<T>(const ResidentMatrix&, cuda::Address);       \
+  template std::shared_ptr<ResidentKernel> resident_dot<T>(std::int64_t, cuda::Address, cuda::Address,       \
+                                                           cuda::Address);                                   \
+  template std::shared_ptr<ResidentKernel> resident_scan<T>(std::int64_t, cuda::Address, cuda::Address);     \
+  template std::shared_ptr<ResidentKernel> resident_row_scan<T>(const ResidentMatrix&, cuda::Address);       \
+  template std::shared_ptr<ResidentKernel> resident_squares<T>(std::int64_t, cuda::Address, cuda::Address);  \
+  template std::shared_ptr<ResidentKernel> resident_smoothed<T>(std::int64_t, cuda::Address, cuda::Address); \
+  template std::shared_ptr<ResidentKernel> resident_box_means<T>(std::int64_t, std::int64_t, cuda::Address,  \
+                                                                 cuda::Address)
 ANABRANCH_BENCH_RESIDENT(float);
 ANABRANCH_BENCH_RESIDENT(double);
 

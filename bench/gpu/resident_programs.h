@@ -34,5 +34,12 @@ std::shared_ptr<ResidentKernel> resident_row_scan(const ResidentMatrix& a, cuda:
 /// bench::squares of n elements.
 template <class T>
 std::shared_ptr<ResidentKernel> resident_squares(std::int64_t n, cuda::Address x, cuda::Address y);
+/// bench::smoothed of n elements.
+template <class T>
+std::shared_ptr<ResidentKernel> resident_smoothed(std::int64_t n, cuda::Address x, cuda::Address y);
+/// bench::box_means of a dense matrix.
+template <class T>
+std::shared_ptr<ResidentKernel> resident_box_means(std::int64_t rows, std::int64_t cols, cuda::Address x,
+                                                   cuda::Address y);
 
 }  // namespace anabranch::bench

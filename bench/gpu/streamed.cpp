@@ -1,16 +1,15 @@
 #include <anabranch/anabranch.h>
 #include <anabranch/io.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstring>
-#include <filesystem>
 #include <memory>
 #include <string>
 
 #include "gpu/contests.h"
 #include "gpu/results.h"
+#include "gpu/traced.h"
 #include "support/programs.h"
 
 namespace anabranch::bench {
@@ -38,19 +37,6 @@ struct PinnedMatrix {
                         std::span<const double>(values.data<double>(), nonzeros));
   }
 };
-
-/// One run more, which is traced, for how much copies and kernels overlap.
-RunReport traced(const Program<Acc<Vector<double>>>& program, const Bench& bench, std::string name) {
-  namespace fs = std::filesystem;
-  const std::string& kept = bench.settings().traces;
-  const fs::path folder = kept.empty() ? fs::temp_directory_path() : fs::path(kept);
-  std::ranges::replace_if(name, [](char c) { return c == '/' || c == ' '; }, '-');
-  const std::string trace = (folder / (name + ".trace.json")).string();
-  RunReport report;
-  program.run({.backend = Backend::cuda, .trace = trace}, &report);
-  if (kept.empty()) fs::remove(trace);
-  return report;
-}
 
 std::string overlap_text(const RunReport& r) {
   return fmt::format(
@@ -97,7 +83,9 @@ nlohmann::json hold_streamed(const Bench& bench, const std::string& name, const 
                   .prepare_ms = compiling.count(),
                   .note = "prepared: the first run"};
     if (backend == Backend::cuda) {
-      const RunReport report = traced(*program, bench, name + "-" + who);
+      const RunReport report =
+          traced(bench, name + "-" + who,
+                 [&](const RunOptions& options, RunReport* into) { program->run(options, into); });
       out.note += "; " + overlap_text(report);
       out.facts = overlap_facts(report);
     }

@@ -9,21 +9,10 @@
 
 #include "gpu/contests.h"
 #include "gpu/entrants.h"
-#include "gpu/resident_programs.h"
 #include "support/programs.h"
 
 namespace anabranch::bench {
 namespace {
-
-constexpr int calls = 100;
-
-Contender short_run(std::function<void()> run, std::function<bool()> right, std::string note) {
-  return Contender{.run = std::move(run),
-                   .right = std::move(right),
-                   .on_stream = false,
-                   .calls = calls,
-                   .note = std::move(note)};
-}
 
 Contender dot_of_four(Backend backend) {
   const auto program = std::make_shared<Program<Acc<Scalar<double>>, Vector<double>, Vector<double>>>(
@@ -53,17 +42,9 @@ nlohmann::json hold_fixed(const Bench& bench, const std::string& name) {
   contest.enter("anabranch cuda: dot of 4", [] { return dot_of_four(Backend::cuda); });
   contest.enter("anabranch cuda: smvm of 4 rows", [] { return rows_of_four(); });
   contest.enter("anabranch cpu: dot of 4", [] { return dot_of_four(Backend::cpu); });
-  const DeviceBuffer in(256), out(256);
+  const DeviceBuffer in(256);
   const PinnedBuffer host(256);
-  contest.enter("one launch", [&] {
-    auto kernel = resident_squares<double>(4, in.address(), out.address());
-    return short_run(
-        [=] {
-          (*kernel)(bench_stream());
-          device_wait();
-        },
-        {}, "of a kernel that is there, waited for");
-  });
+  enter_launch(contest);
   contest.enter("one copy up", [&] {
     return short_run(
         [&] {

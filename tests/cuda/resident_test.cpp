@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <random>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "bench/gpu/resident_programs.h"
@@ -162,6 +164,38 @@ TEMPLATE_TEST_CASE("resident kernels of whole vectors: dot, scan, squares", "", 
     std::vector<TestType> expected;
     for (const TestType v : x) expected.push_back(v * v + TestType(0.5));
     CHECK(memory.get<TestType>(squares, n) == expected);
+  }
+  CHECK(gpu->violations().empty());
+}
+
+TEMPLATE_TEST_CASE("resident kernels of stencils", "", float, double) {
+  const WithFakeGpu gpu;
+  const auto near = [](std::int64_t at, std::int64_t n) { return std::clamp<std::int64_t>(at, 0, n - 1); };
+  for (const std::int64_t n : {1, 2, 1000, 10'000}) {
+    Memory memory;
+    const auto x = small_integers<TestType>(static_cast<std::size_t>(n));
+    const auto at = [&](std::int64_t i) { return x[static_cast<std::size_t>(near(i, n))]; };
+    const auto y = memory.put(std::vector<TestType>(x.size(), TestType(-1)));
+    memory.run(*resident_smoothed<TestType>(n, memory.put(x), y));
+    std::vector<TestType> expected;  // quarters of small integers: exact
+    for (std::int64_t i = 0; i < n; ++i)
+      expected.push_back((at(i - 1) + 2 * at(i) + at(i + 1)) * TestType(0.25));
+    CHECK(memory.get<TestType>(y, x.size()) == expected);
+  }
+  for (const auto& [rows, cols] : {std::pair<std::int64_t, std::int64_t>{1, 1}, {3, 50}, {70, 71}}) {
+    Memory memory;
+    const auto x = small_integers<TestType>(static_cast<std::size_t>(rows * cols));
+    const auto y = memory.put(std::vector<TestType>(x.size(), TestType(-1)));
+    memory.run(*resident_box_means<TestType>(rows, cols, memory.put(x), y));
+    std::vector<TestType> expected;
+    for (std::int64_t i = 0; i < rows; ++i)
+      for (std::int64_t j = 0; j < cols; ++j) {
+        TestType sum = 0;
+        for (std::int64_t k = 0; k < 25; ++k)
+          sum += x[static_cast<std::size_t>(near(i + k / 5 - 2, rows) * cols + near(j + k % 5 - 2, cols))];
+        expected.push_back(sum * TestType(1.0 / 25));
+      }
+    CHECK(memory.get<TestType>(y, x.size()) == expected);
   }
   CHECK(gpu->violations().empty());
 }

@@ -1,6 +1,7 @@
 #include "gpu/cub_peers.h"
 #include "gpu/libraries.h"
 #include "gpu/merge_spmv.h"
+#include "gpu/rearrange_peers.h"
 
 #include <stdexcept>
 
@@ -63,12 +64,29 @@ void thrust_squares(std::int64_t, const T*, T*) {
   missing();
 }
 template <class T>
+void thrust_smoothed(std::int64_t, const T*, T*) {
+  missing();
+}
+template <class T>
+void thrust_box_means(std::int64_t, std::int64_t, const T*, T*) {
+  missing();
+}
+
+template <class T>
 MergeSpmv<T>::MergeSpmv(std::int64_t, std::int64_t, const std::int32_t*, const std::int32_t*, const T*,
                         const T*, T*) {
   missing();
 }
 template <class T>
 void MergeSpmv<T>::operator()() {
+  missing();
+}
+
+CubSelect::CubSelect(std::int64_t, float, const float*, float*, std::int64_t*) { missing(); }
+void CubSelect::operator()() { missing(); }
+CubHistogram::CubHistogram(std::int64_t, std::int64_t, const std::int32_t*, std::int32_t*) { missing(); }
+void CubHistogram::operator()() { missing(); }
+void thrust_sums_at(std::int64_t, std::int64_t, const std::int32_t*, const std::int64_t*, std::int64_t*) {
   missing();
 }
 
@@ -80,6 +98,8 @@ void MergeSpmv<T>::operator()() {
   template class CubRows<T>;                                                                             \
   template class CubScan<T>;                                                                             \
   template void thrust_squares(std::int64_t, const T*, T*);                                              \
+  template void thrust_smoothed(std::int64_t, const T*, T*);                                             \
+  template void thrust_box_means(std::int64_t, std::int64_t, const T*, T*);                              \
   template class MergeSpmv<T>
 ANABRANCH_BENCH_MISSING(float);
 ANABRANCH_BENCH_MISSING(double);

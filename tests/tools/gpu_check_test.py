@@ -357,6 +357,7 @@ class GpuCheck(unittest.TestCase):
                 self.assertRegex(line["figure"], "not on a simulated GPU|of an H200|no contest|the machine has", line)
         with zipfile.ZipFile(self.scratch / "out" / "traces.zip") as archive:
             self.assertIn("streamed-27-anabranch-cuda.trace.json", archive.namelist())
+            self.assertIn("select-anabranch-cuda.trace.json", archive.namelist())
 
     def test_claims_name_contests_and_contenders_that_there_are(self):
         sys.path.insert(0, str(SOURCES / "scripts"))
