@@ -276,6 +276,7 @@ struct CheckSelected {
   Parts parts, to;
   std::int64_t* wrong;
   ANABRANCH_BOTH std::int64_t selected_of(std::int64_t part) const {
+    if (parts.count == 1) return *selected;  // one thread's searches take longer than much of the rest
     const std::int64_t begin = begin_of(parts, part), end = begin + length_of(parts, part);
     return first_not_below(numbers, *selected, end) - first_not_below(numbers, *selected, begin);
   }
