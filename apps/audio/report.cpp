@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "apps/common/json_output.h"
 #include "apps/common/progress_meter.h"
 #include "apps/common/quantities.h"
 #include "apps/common/run_summary.h"

@@ -91,10 +91,6 @@ void add_files_and_stages(nlohmann::ordered_json& out, const RunSummary& s,
   out["stages"] = nlohmann::ordered_json::parse(to_json(s.runs.last, s.choice.stats))["stages"];
 }
 
-std::string dump(const nlohmann::ordered_json& object) {
-  return object.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-}
-
 std::string kernels_from(int compiled, int from_disk) {
   if (from_disk == 0) return "";
   if (compiled == 0) return " (kernels from the cache)";

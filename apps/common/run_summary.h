@@ -26,8 +26,6 @@ void add_run(nlohmann::ordered_json& out, const RunSummary& s);
 /// "repeats" to "stages": files, and the streams. `result`: empty where none is written.
 void add_files_and_stages(nlohmann::ordered_json& out, const RunSummary& s,
                           const std::vector<std::string>& unchecked, const std::string& result);
-/// File names are bytes; JSON is UTF-8.
-std::string dump(const nlohmann::ordered_json& object);
 
 /// " (kernels from the cache)", or how many were compiled, where some are from the cache.
 std::string kernels_from(int compiled, int from_disk);

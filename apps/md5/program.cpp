@@ -1,6 +1,7 @@
 #include "apps/md5/program.h"
 
 #include <cmath>
+#include <optional>
 #include <utility>
 
 namespace anabranch::apps {
@@ -111,6 +112,23 @@ Word decimal(const Exp<std::int32_t>& number, int digits) {
   return bytes;
 }
 
+/// A candidate before it is one message: the word with its letters changed; four bytes that go behind it, and a fifth: digits, and
+/// the bit that ends a message; how many digits there are.
+using Parts = Exp<std::tuple<Numbers<14>, std::uint32_t, std::uint32_t, std::int32_t>>;
+
+/// What a rule makes of a word, with this number behind it.
+Parts parts_of(const Message& word, const Rule& rule, const Exp<std::int32_t>& number) {
+  constexpr std::uint32_t end_of_message = 0x80;
+  Words words = word.words;
+  for (const Change change : rule.changes)
+    words = each_word(word.size, [&](std::size_t j) { return changed(change, words[j], j == 0); });
+  const Word digits = decimal(number, rule.digits);
+  if (rule.digits == 4)
+    return pack(packed(words), digits, Word(end_of_message), Exp<std::int32_t>(rule.digits));
+  return pack(packed(words), digits | (end_of_message << (8 * rule.digits)), Word(0u),
+              Exp<std::int32_t>(rule.digits));
+}
+
 }  // namespace
 
 std::int32_t number_of_candidates(const std::vector<Rule>& rules) {
@@ -144,25 +162,15 @@ Message message_of(const Acc<Vector<std::uint8_t>>& word) {
 }
 
 Message candidate(const Message& word, const std::vector<Rule>& rules, const Exp<std::int32_t>& n) {
-  // From the last rule to the first: the numbers of a rule's candidates are below those of the rules behind it.
-  std::int32_t end = number_of_candidates(rules);
-  using Chosen = Exp<std::tuple<Numbers<14>, std::uint32_t, std::uint32_t, std::int32_t>>;
-  auto chosen = [&](std::size_t r, auto&& self) -> Chosen {
-    const Rule& rule = rules[r];
-    Words words = word.words;
-    for (const Change change : rule.changes)
-      words = each_word(word.size, [&](std::size_t j) { return changed(change, words[j], j == 0); });
-    const std::int32_t begin = end - rule.count;
-    constexpr std::uint32_t end_of_message = 0x80;
-    const Word number = decimal(n - (begin - rule.first), rule.digits);
-    const auto made = rule.digits == 4
-                          ? pack(packed(words), number, Word(end_of_message), Exp<std::int32_t>(4))
-                          : pack(packed(words), number | (end_of_message << (8 * rule.digits)), Word(0u),
-                                 Exp<std::int32_t>(rule.digits));
-    end = begin;
-    return r == 0 ? made : cond(n >= begin, made, self(r - 1, self));
-  };
-  auto [words, behind, fifth_behind, digits] = chosen(rules.size() - 1, chosen);
+  // The last rule whose numbers begin at n or below is the one that makes it.
+  std::int32_t begin = 0;
+  std::optional<Parts> parts;
+  for (const Rule& rule : rules) {
+    const Parts of_rule = parts_of(word, rule, n - (begin - rule.first));
+    parts = parts ? cond(n >= begin, of_rule, *parts) : of_rule;
+    begin += rule.count;
+  }
+  auto [words, behind, fifth_behind, digits] = *parts;
   return {appended({unpacked<14>(words), word.size}, behind, fifth_behind), word.size + digits};
 }
 

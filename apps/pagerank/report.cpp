@@ -1,15 +1,14 @@
 #include "apps/pagerank/report.h"
 
 #include <algorithm>
-#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "apps/common/byte_size.h"
+#include "apps/common/json_output.h"
 #include "apps/common/quantities.h"
 #include "apps/common/run_summary.h"
-#include "apps/common/terminal.h"
 
 namespace anabranch::apps {
 
@@ -44,19 +43,6 @@ std::string outcome(const PageRankReport& r) {
       "NOT reached in {}: the last one changed all ranks together by {:.3g}, not less than {:g} "
       "(--iterations, --tolerance)",
       rounds, r.change, r.options.tolerance);
-}
-
-/// The entries of a JSON array of them, a piece at a time.
-void print_top(const PageRankReport& r) {
-  constexpr std::size_t piece_bytes = 1 << 20;
-  std::string text;
-  for (const RankedNode& v : r.top) {
-    text +=
-        fmt::format("{}\n    {{\n      \"node\": {},\n      \"rank\": {}\n    }}",
-                    &v == &r.top.front() ? "" : ",", v.node + r.first_node(), nlohmann::json(v.rank).dump());
-    if (text.size() >= piece_bytes) print(std::exchange(text, ""));
-  }
-  print(text + (r.top.empty() ? "" : "\n  "));
 }
 
 }  // namespace
@@ -97,32 +83,36 @@ std::int64_t PageRankReport::first_node() const {
 }
 
 void print_json(const PageRankReport& r) {
-  nlohmann::ordered_json before;
+  nlohmann::ordered_json ranking;
   const io::GraphHeader& header = r.graph.header;
-  before["graph"] = {{"file", r.options.graph},        {"format", io::name_of(header.format)},
-                     {"nodes", header.nodes},          {"entries", header.entries},
-                     {"links", r.graph.links},         {"dangling", r.dangling},
-                     {"weighted", r.options.weighted}, {"first_node", r.first_node()},
-                     {"node", name_of(header.node)},   {"in_memory", r.graph.in_memory}};
-  before["damping"] = r.options.damping;
-  before["tolerance"] = r.options.tolerance;
-  before["iterations"] = r.iterations;
-  before["change"] = r.change;
+  ranking["graph"] = {{"file", r.options.graph},        {"format", io::name_of(header.format)},
+                      {"nodes", header.nodes},          {"entries", header.entries},
+                      {"links", r.graph.links},         {"dangling", r.dangling},
+                      {"weighted", r.options.weighted}, {"first_node", r.first_node()},
+                      {"node", name_of(header.node)},   {"in_memory", r.graph.in_memory}};
+  ranking["damping"] = r.options.damping;
+  ranking["tolerance"] = r.options.tolerance;
+  ranking["iterations"] = r.iterations;
+  ranking["change"] = r.change;
   if (r.options.tolerance == 0)
-    before["converged"] = nullptr;
+    ranking["converged"] = nullptr;
   else
-    before["converged"] = r.converged();
-  nlohmann::ordered_json behind;
-  behind["bytes"] = r.bytes;
-  add_run(behind, summary(r));
-  behind["round_seconds"] = round_seconds(r);
-  behind["links_per_second"] = per_second(r.graph.links, round_seconds(r));
-  behind["gb_per_second"] = per_second(r.bytes, round_seconds(r)) * 1e-9;
-  add_files_and_stages(behind, summary(r), r.unchecked, r.options.out);
-  const std::string head = dump(before), tail = dump(behind);
-  print(head.substr(0, head.rfind("\n}")) + ",\n  \"top\": [");
-  print_top(r);
-  print("]," + tail.substr(tail.find('\n')));
+    ranking["converged"] = r.converged();
+  nlohmann::ordered_json run;
+  run["bytes"] = r.bytes;
+  add_run(run, summary(r));
+  run["round_seconds"] = round_seconds(r);
+  run["links_per_second"] = per_second(r.graph.links, round_seconds(r));
+  run["gb_per_second"] = per_second(r.bytes, round_seconds(r)) * 1e-9;
+  add_files_and_stages(run, summary(r), r.unchecked, r.options.out);
+  JsonPrinter out;
+  out.members(ranking);
+  out.array("top", std::ssize(r.top), [&](std::int64_t i) -> nlohmann::ordered_json {
+    const RankedNode& v = r.top[static_cast<std::size_t>(i)];
+    return {{"node", v.node + r.first_node()}, {"rank", v.rank}};
+  });
+  out.members(run);
+  out.end();
 }
 
 std::string to_text(const PageRankReport& r) {

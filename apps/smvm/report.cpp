@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/common/byte_size.h"
+#include "apps/common/json_output.h"
 #include "apps/common/quantities.h"
 #include "apps/common/run_summary.h"
 

@@ -388,6 +388,23 @@ TEST_CASE("pagerank --json: the schema of docs/pagerank.md") {
   CHECK(page["error"].is_null());
 }
 
+TEST_CASE("pagerank --json: has one layout throughout, and members in their order") {
+  Folder dir;
+  dir.write("a.txt", text_of(small));
+  for (const char* top : {"0", "1", "3"}) {
+    const Outcome o = command({"pagerank", dir / "a.txt", "--top", top, "--json"});
+    REQUIRE(o.status == 0);
+    const auto r = nlohmann::ordered_json::parse(o.out);
+    CHECK(o.out == r.dump(2) + "\n");
+    CHECK(std::to_string(r["top"].size()) == top);
+    std::vector<std::string> keys;
+    for (const auto& [key, value] : r.items()) keys.push_back(key);
+    keys.resize(8);
+    CHECK(keys == std::vector<std::string>{"graph", "damping", "tolerance", "iterations", "change",
+                                           "converged", "top", "bytes"});
+  }
+}
+
 TEST_CASE("pagerank --explain: says what would run, and runs nothing") {
   Folder dir;
   dir.write("a.txt", text_of(small));
