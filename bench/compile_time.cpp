@@ -148,7 +148,7 @@ void add_fixed_costs() {
   for (const int threads : {1, 2}) {
     add_figure(fmt::format("call/dot_of_4/threads:{}", threads), "a run of a compiled program", call, [=] {
       const Vector<double> x(tiny.x);
-      const auto program = compile<Vector<double>, Vector<double>>(dot_product<double>);
+      const auto program = compile<Vector<double>, Vector<double>>(dotp<double>);
       return
           [=] { return per_call(2000, [&] { static_cast<void>(program.run({.threads = threads}, x, x)); }); };
     });

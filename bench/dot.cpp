@@ -31,7 +31,7 @@ void add_dot(const std::string& name, std::int64_t n, int calls) {
     const auto right = [=] {
       return std::abs(*result - expected) <= tolerance * std::sqrt(static_cast<double>(n));
     };
-    const auto program = compile<Vector<T>, Vector<T>>(dot_product<T>);
+    const auto program = compile<Vector<T>, Vector<T>>(dotp<T>);
     const auto xs = Vector<T>::view(Index<1>{{n}}, x.data()), ys = Vector<T>::view(Index<1>{{n}}, y.data());
 
     Contest contest;

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "support/contest.h"
@@ -18,7 +20,8 @@
 
 /// Sparse matrix times vector, in double, over matrices with the shapes of the fourteen of Williams et al. (2007) and of Bell and
 /// Garland (2008): in memory, beside libraries (--benchmark_filter=memory); from files in the page cache, in less memory
-/// than they are large, beside the run in memory (--benchmark_filter=streamed).
+/// than they are large, beside the run in memory (--benchmark_filter=streamed). With --further two larger matrices, too, a graph and one
+/// of 128 M nonzeros, which are no part of the geometric means.
 namespace {
 
 using namespace anabranch;
@@ -33,11 +36,11 @@ int calls_of(const TableMatrix& matrix) {
 
 void add_in_memory(const TableMatrix& matrix) {
   add_contest(in_memory + matrix.name,
-              [&] { return spmv_contest(make_matrix(matrix), calls_of(matrix), thread_counts()); });
+              [=] { return spmv_contest(make_matrix(matrix), calls_of(matrix), thread_counts()); });
 }
 
 void add_streamed(const TableMatrix& matrix) {
-  add_contest(streamed + matrix.name, [&] {
+  add_contest(streamed + matrix.name, [=] {
     using Product = Program<Acc<Vector<double>>>;
     const auto p = std::make_shared<SpmvProblem>(make_matrix(matrix));
     const auto file = std::make_shared<TemporaryMatrix>(p->a);
@@ -115,6 +118,53 @@ struct Column {
   bool ratio = false;
 };
 
+/// A summary of contests, each of one matrix, for one number of threads: lines of the matrices, and what they have in the mean.
+class Summary {
+ public:
+  Summary(std::string contests, std::string ours, std::vector<Column> columns, int threads)
+      : contests_(std::move(contests)),
+        ours_(std::move(ours)),
+        columns_(std::move(columns)),
+        threads_(threads),
+        logs_(columns_.size()) {}
+
+  /// Nothing where no contest has been held.
+  std::string line(const TableMatrix& matrix) {
+    const Row row(contests_ + matrix.name, threads_);
+    if (!row) return "";
+    ++rows_;
+    std::string out = fmt::format("| {} | {} |", matrix.name, threads_);
+    for (std::size_t c = 0; c < columns_.size(); ++c) {
+      const Timing* found = row.best(columns_[c].of);
+      if (found && columns_[c].ratio) {
+        const double ratio = found->seconds / row.find(ours_)->seconds;
+        logs_[c] += std::log(ratio);
+        out += fmt::format(" {:.2f} |", ratio);
+      } else {
+        out += found ? fmt::format(" {:.3g} ms |", found->seconds * 1e3) : " |";
+      }
+    }
+    return out + "\n";
+  }
+
+  /// Of the lines until here.
+  std::string geometric_means() const {
+    if (rows_ == 0) return "";
+    std::string out = fmt::format("| geometric mean of {} | {} |", rows_, threads_);
+    for (std::size_t c = 0; c < columns_.size(); ++c)
+      out += columns_[c].ratio ? fmt::format(" {:.2f} |", std::exp(logs_[c] / static_cast<double>(rows_)))
+                               : " |";
+    return out + "\n";
+  }
+
+ private:
+  std::string contests_, ours_;
+  std::vector<Column> columns_;
+  int threads_;
+  std::vector<double> logs_;
+  std::size_t rows_ = 0;
+};
+
 void print_summary(const std::string& contests, const std::string& ours, const std::vector<Column>& columns) {
   std::string heading = "\n| matrix | threads |", rule = "|---|---|", body;
   for (const Column& c : columns) {
@@ -122,40 +172,30 @@ void print_summary(const std::string& contests, const std::string& ours, const s
     rule += "---|";
   }
   for (const int threads : thread_counts()) {
-    std::vector<double> logs(columns.size());
-    std::size_t rows = 0;
-    for (const TableMatrix& matrix : table_matrices()) {
-      const Row row(contests + matrix.name, threads);
-      if (!row) continue;
-      ++rows;
-      body += fmt::format("| {} | {} |", matrix.name, threads);
-      for (std::size_t c = 0; c < columns.size(); ++c) {
-        const Timing* found = row.best(columns[c].of);
-        if (found && columns[c].ratio) {
-          const double ratio = found->seconds / row.find(ours)->seconds;
-          logs[c] += std::log(ratio);
-          body += fmt::format(" {:.2f} |", ratio);
-        } else {
-          body += found ? fmt::format(" {:.3g} ms |", found->seconds * 1e3) : " |";
-        }
-      }
-      body += "\n";
-    }
-    if (rows == 0) return;
-    body += fmt::format("| geometric mean of {} | {} |", rows, threads);
-    for (std::size_t c = 0; c < columns.size(); ++c)
-      body +=
-          columns[c].ratio ? fmt::format(" {:.2f} |", std::exp(logs[c] / static_cast<double>(rows))) : " |";
-    body += "\n";
+    Summary summary(contests, ours, columns, threads);
+    for (const TableMatrix& matrix : table_matrices()) body += summary.line(matrix);
+    body += summary.geometric_means();
+    for (const TableMatrix& matrix : further_matrices()) body += summary.line(matrix);
   }
-  fmt::print("{}\n{}\n{}", heading, rule, body);
+  if (!body.empty()) fmt::print("{}\n{}\n{}", heading, rule, body);
+}
+
+/// Takes `option` out of the arguments; whether it was among them.
+bool take(int& argc, char** argv, std::string_view option) {
+  char** const end = std::remove_if(argv + 1, argv + argc, [&](const char* a) { return a == option; });
+  const bool taken = end != argv + argc;
+  argc = static_cast<int>(end - argv);
+  return taken;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  for (const TableMatrix& matrix : table_matrices()) add_in_memory(matrix);
-  for (const TableMatrix& matrix : table_matrices()) add_streamed(matrix);
+  std::vector<TableMatrix> matrices(table_matrices().begin(), table_matrices().end());
+  if (take(argc, argv, "--further"))
+    matrices.insert(matrices.end(), further_matrices().begin(), further_matrices().end());
+  for (const TableMatrix& matrix : matrices) add_in_memory(matrix);
+  for (const TableMatrix& matrix : matrices) add_streamed(matrix);
   const int status = run_all(argc, argv);
   print_summary(in_memory, "anabranch",
                 {{"anabranch", {"anabranch"}},

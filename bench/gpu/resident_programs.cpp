@@ -50,7 +50,7 @@ std::shared_ptr<ResidentKernel> resident_dot(std::int64_t n, cuda::Address x, cu
   const Vector<T> xs = shape_only<T>(n), ys = shape_only<T>(n);
   const ResidentData data{.inputs = {{xs.erased(), x}, {ys.erased(), y}}, .fields = {}, .result = result};
   const ResidentWork work{.positions = 1, .elements = n, .longest = n};
-  return std::make_shared<ResidentKernel>(dot_product<T>(use(xs), use(ys)).handle(), data, work);
+  return std::make_shared<ResidentKernel>(dotp<T>(use(xs), use(ys)).handle(), data, work);
 }
 
 template <class T>

@@ -16,7 +16,7 @@ namespace {
 
 Contender dot_of_four(Backend backend) {
   const auto program = std::make_shared<Program<Acc<Scalar<double>>, Vector<double>, Vector<double>>>(
-      compile<Vector<double>, Vector<double>>(dot_product<double>));
+      compile<Vector<double>, Vector<double>>(dotp<double>));
   const Vector<double> x(std::vector<double>{1, 2, 3, 4});
   auto result = std::make_shared<double>();
   return short_run([=] { *result = program->run({.backend = backend}, x, x)[0]; },

@@ -1,37 +1,23 @@
 #include "graph_peers.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fstream>
-#include <numeric>
-#include <random>
 #include <vector>
+
+#include "rmat.h"
 
 namespace anabranch::bench {
 
 void write_rmat_links(const std::string& file, int scale, std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  const auto nodes = std::int32_t{1} << scale;
-  std::vector<std::int32_t> name(static_cast<std::size_t>(nodes));
-  std::iota(name.begin(), name.end(), 0);
-  std::shuffle(name.begin(), name.end(), random);
+  RmatLinks links(scale, seed);
   std::ofstream out(file, std::ios::binary);
-  std::vector<std::int32_t> ends(2 << 16);
-  constexpr std::uint32_t unit = 1U << 16;
-  for (std::int64_t left = std::int64_t{16} * nodes; left > 0;) {
-    const auto links = static_cast<std::size_t>(std::min<std::int64_t>(left, 1 << 16));
-    for (std::size_t l = 0; l < links; ++l) {
-      std::size_t from = 0, to = 0;
-      for (int bit = 0; bit < scale; ++bit) {
-        const auto r = static_cast<std::uint32_t>(random() & (unit - 1));
-        from = 2 * from + (r >= unit * 76 / 100);
-        to = 2 * to + ((r >= unit * 57 / 100 && r < unit * 76 / 100) || r >= unit * 95 / 100);
-      }
-      ends[2 * l] = name[from];
-      ends[2 * l + 1] = name[to];
-    }
-    out.write(reinterpret_cast<const char*>(ends.data()), static_cast<std::streamsize>(8 * links));
-    left -= static_cast<std::int64_t>(links);
+  std::vector<std::array<std::int32_t, 2>> some(1 << 16);
+  for (std::int64_t left = links.usual_count(); left > 0; left -= std::ssize(some)) {
+    some.resize(static_cast<std::size_t>(std::min(left, std::ssize(some))));
+    for (auto& link : some) link = links.next();
+    out.write(reinterpret_cast<const char*>(some.data()), static_cast<std::streamsize>(8 * some.size()));
   }
 }
 

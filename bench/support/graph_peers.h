@@ -6,8 +6,7 @@
 /// Graphs, and the loop that one writes by hand over them.
 namespace anabranch::bench {
 
-/// 16 links a node at places that R-MAT gives (a = 0.57, b = c = 0.19; nodes renumbered at random), as
-/// pairs of int32 in a file.
+/// 16 links a node of an R-MAT graph (rmat.h), as pairs of int32 in a file.
 void write_rmat_links(const std::string& file, int scale, std::uint64_t seed);
 
 /// The links into each node, in memory.

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <tuple>
 
+#include "apps/smvm/program.h"
+
 /// The programs that several benchmarks run, as a user writes them.
 namespace anabranch::bench {
 
@@ -12,20 +14,9 @@ template <class T>
 using SparseRowOf = Vector<std::tuple<std::int32_t, T>>;
 using SparseRow = SparseRowOf<double>;
 
-template <class T>
-Acc<Scalar<T>> dot_product(Acc<Vector<T>> xs, Acc<Vector<T>> ys) {
-  return fold(plus, T(0), zip_with(times, xs, ys));
-}
-
-/// Sparse matrix times vector.
-template <class T>
-Acc<Vector<T>> smvm(Seq<SparseRowOf<T>> rows, Acc<Vector<T>> x) {
-  const auto dot_row = [=](Acc<SparseRowOf<T>> row) {
-    auto [columns, values] = unzip(row);
-    return dot_product(values, gather(columns, x));
-  };
-  return consume(elements(map_seq(dot_row, rows)));
-}
+/// Sparse matrix times vector and the product of vectors that it is made of: the command's.
+using apps::dotp;
+using apps::smvm;
 
 /// The sum of each item's values.
 template <class T>

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "random.h"
+#include "rmat.h"
 
 namespace anabranch::bench {
 
@@ -31,6 +32,10 @@ constexpr TableMatrix matrices[] = {
     {"Webbase", 1'000'005, 1'000'005, 3'110'000,
      Scattered{{Lengths::Law::power, 1.3, 1, 4'700}, 0.5, 20'000}},
     {"LP", 4'284, 1'092'610, 11'300'000, Scattered{{Lengths::Law::log_even, 3'000}, 0, 1}},
+};
+constexpr TableMatrix further[] = {
+    {"R-MAT", 1 << 20, 1 << 20, 16'100'000, Rmat{20}},
+    {"Bump_2911", 2'911'419, 2'911'419, 127'730'000, FiniteElements{3, {Lengths::Law::even, 0.4}}},
 };
 
 double shape(const Lengths& law, double u) {
@@ -65,8 +70,7 @@ std::vector<std::int64_t> lengths_of(const Lengths& law, std::int64_t n, double 
   lengths.reserve(shapes.size());
   for (const double s : shapes)  // a fraction is rounded up as often as it says
     lengths.push_back(static_cast<std::int64_t>(scaled(s, high) + (unit(random) + 1) / 2));
-  for (std::size_t i = lengths.size(); i > 1; --i)
-    std::swap(lengths[i - 1], lengths[static_cast<std::size_t>(below(random, static_cast<std::int64_t>(i)))]);
+  shuffle(lengths, random);
   return lengths;
 }
 
@@ -172,7 +176,26 @@ class Rows {
     };
   }
 
+  std::function<void(std::int64_t, Columns&)> operator()(const Rmat& graph) {
+    return [targets = targets_of(graph)](std::int64_t row, Columns& columns) {
+      columns = targets[static_cast<std::size_t>(row)];
+      std::sort(columns.begin(), columns.end());
+      columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
+    };
+  }
+
  private:
+  /// Where each node's links lead.
+  static std::vector<Columns> targets_of(const Rmat& graph) {
+    RmatLinks links(graph.scale, 20080101);
+    std::vector<Columns> targets(std::size_t{1} << static_cast<unsigned>(graph.scale));
+    for (std::int64_t left = links.usual_count(); left > 0; --left) {
+      const auto [from, to] = links.next();
+      targets[static_cast<std::size_t>(from)].push_back(to);
+    }
+    return targets;
+  }
+
   const TableMatrix& m_;
   Random random_{20080101};
 };
@@ -180,6 +203,7 @@ class Rows {
 }  // namespace
 
 std::span<const TableMatrix> table_matrices() { return matrices; }
+std::span<const TableMatrix> further_matrices() { return further; }
 
 Csr make_matrix(const TableMatrix& description) {
   Rows rows(description);

@@ -52,13 +52,22 @@ struct Scattered {
   std::int64_t band = 1;
 };
 
+/// Each row the nodes of a graph of 2^scale nodes to which a node has links (rmat.h): lengths of rows and of columns follow power
+/// laws, and what is gathered lies anywhere.
+struct Rmat {
+  int scale = 20;
+};
+
 struct TableMatrix {
   const char* name;
   std::int64_t rows, cols, nonzeros;
-  std::variant<AllColumns, FiniteElements, QuarkLattice, Grid, Scattered> pattern;
+  std::variant<AllColumns, FiniteElements, QuarkLattice, Grid, Scattered, Rmat> pattern;
 };
 
 std::span<const TableMatrix> table_matrices();
+/// Two that are not of the fourteen: a graph, and one of the SuiteSparse collection that lies far outside of every cache: 1.6 GB, of
+/// which some peers make copies.
+std::span<const TableMatrix> further_matrices();
 
 /// The same each time. Columns of a row rise.
 Csr make_matrix(const TableMatrix& description);

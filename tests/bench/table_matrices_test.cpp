@@ -2,13 +2,29 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <string>
+#include <vector>
 
 #include "bench/support/table_matrices.h"
 
 using namespace anabranch::bench;
 
 namespace {
+
+struct Expected {
+  const char* name;
+  std::int64_t rows, cols;
+  double millions, a_row;
+};
+void check_shape(const Csr& m, const Expected& e) {
+  INFO(e.name);
+  CHECK(m.rows == e.rows);
+  CHECK(m.cols == e.cols);
+  const auto nonzeros = static_cast<double>(m.nnz());
+  CHECK(nonzeros == Approx(e.millions * 1e6).epsilon(0.02));
+  CHECK(std::abs(nonzeros / static_cast<double>(m.rows) - e.a_row) <= std::max(0.5, 0.02 * e.a_row));
+}
 
 const TableMatrix& named(const std::string& name) {
   const auto all = table_matrices();
@@ -40,11 +56,6 @@ bool well_formed(const Csr& m) {
 }  // namespace
 
 TEST_CASE("bench: the fourteen matrices have the rows, columns and nonzeros of the table") {
-  struct Expected {
-    const char* name;
-    std::int64_t rows, cols;
-    double millions, a_row;
-  };
   const Expected table[] = {
       {"Dense", 2000, 2000, 4.0, 2000},
       {"Protein", 36417, 36417, 4.34, 119},
@@ -63,13 +74,24 @@ TEST_CASE("bench: the fourteen matrices have the rows, columns and nonzeros of t
   };
   REQUIRE(table_matrices().size() == std::size(table));
   for (const Expected& e : table) {
-    INFO(e.name);
     const Csr m = make_matrix(named(e.name));
-    CHECK(m.rows == e.rows);
-    CHECK(m.cols == e.cols);
-    const auto nonzeros = static_cast<double>(m.nnz());
-    CHECK(nonzeros == Approx(e.millions * 1e6).epsilon(0.02));
-    CHECK(std::abs(nonzeros / static_cast<double>(m.rows) - e.a_row) <= std::max(0.5, 0.02 * e.a_row));
+    check_shape(m, e);
+    CHECK(well_formed(m));
+  }
+}
+
+TEST_CASE("bench: two further matrices have the sizes that they are described with", "[.long]") {
+  const Expected table[] = {
+      {"R-MAT", 1 << 20, 1 << 20, 16.1, 15.4},
+      {"Bump_2911", 2'911'419, 2'911'419, 127.73, 43.9},
+  };
+  REQUIRE(further_matrices().size() == std::size(table));
+  for (std::size_t i = 0; i < std::size(table); ++i) {
+    const TableMatrix& described = further_matrices()[i];
+    CHECK(described.name == std::string(table[i].name));
+    const Csr m = make_matrix(described);
+    check_shape(m, table[i]);
+    CHECK(static_cast<double>(m.nnz()) == Approx(static_cast<double>(described.nonzeros)).epsilon(0.02));
     CHECK(well_formed(m));
   }
 }
@@ -112,6 +134,26 @@ TEST_CASE("bench: lengths of rows follow their laws") {
     }
     CHECK(ones > 30'000);
     CHECK(longest == 500);
+  }
+  SECTION(
+      "nodes of a graph: few have most links, those that leave as well as those that arrive, and many have "
+      "none") {
+    const Csr m = make_matrix({"", 4096, 4096, 50'000, Rmat{12}});
+    CHECK(well_formed(m));
+    CHECK(m.nnz() < 16 * 4096);  // links that come twice count once
+    CHECK(m.nnz() > 8 * 4096);
+    std::vector<std::int64_t> leaving(4096), arriving(4096);
+    for (std::int64_t i = 0; i < m.rows; ++i) leaving[static_cast<std::size_t>(i)] = length(m, i);
+    for (const std::int32_t column : m.indices.span()) ++arriving[static_cast<std::size_t>(column)];
+    for (auto* of : {&leaving, &arriving}) {
+      // The first half of the numbers has about half of the links: many links are not where numbers are small.
+      const auto half = std::accumulate(of->begin(), of->begin() + 2048, std::int64_t{0});
+      CHECK(std::abs(static_cast<double>(half) / static_cast<double>(m.nnz()) - 0.5) < 0.1);
+      std::sort(of->begin(), of->end());
+      CHECK(std::count(of->begin(), of->end(), 0) > 4096 / 20);
+      CHECK(2 * std::accumulate(of->end() - 410, of->end(), std::int64_t{0}) > m.nnz());
+      CHECK(of->back() > 10 * m.nnz() / 4096);
+    }
   }
   SECTION("quarks have 39 columns, four neighbours on a grid 4, 3 or 2") {
     const Csr quarks = make_matrix({"", 12 * 256, 12 * 256, 12 * 256 * 39, QuarkLattice{4}});
