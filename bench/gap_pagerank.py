@@ -12,28 +12,10 @@ are floats; what dangling nodes have goes nowhere, where the command (in double)
 """
 import argparse
 import os
-import subprocess
 import tempfile
 
-from support.processes import in_turn, median, time_process
-
-ITERATIONS, REPEATS = 20, 6
-
-
-class Contender:
-    def __init__(self, name, threads, call, says, environment=None):
-        self.name, self.threads, self.call, self.says, self.environment = name, threads, call, says, environment
-
-
-def contenders(given, npz, sg):
-    for threads in (1, 2):
-        yield Contender("anabranch", threads, lambda repeats, threads=threads: [
-            given.command, "pagerank", npz, "--iterations", str(ITERATIONS), "--tolerance", "0", "--threads", str(threads),
-            "--repeat", str(repeats)], b"Rest")
-        for gap in given.gap:
-            yield Contender(os.path.basename(gap), threads, lambda repeats, gap=gap: [
-                gap, "-f", sg, "-i", str(ITERATIONS), "-t", "0", "-n", str(repeats)], b"Average Time",
-                {"OMP_NUM_THREADS": str(threads), "OMP_WAIT_POLICY": "passive"})
+from support.processes import in_turn, median
+from support.rankers import rankers, write_graphs
 
 
 def main():
@@ -44,28 +26,17 @@ def main():
     arguments.add_argument("--rounds", type=int, default=5)
     given = arguments.parse_args()
     given.command, given.gap = os.path.abspath(given.command), [os.path.abspath(gap) for gap in given.gap]
-    converter = os.path.join(os.path.dirname(given.gap[0]), "converter")
     for scale in given.scales:
         with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
-            npz, mtx, sg = (os.path.join(folder, "graph." + ending) for ending in ("npz", "mtx", "sg"))
-            for file in (npz, mtx):
-                subprocess.run([given.command, "generate", "rmat", "--size", str(1 << scale), "--out", file], check=True,
-                               stdout=subprocess.DEVNULL)
-            subprocess.run([converter, "-f", mtx, "-b", sg], check=True, stdout=subprocess.DEVNULL)
-            os.remove(mtx)
-
-            def measure(one):
-                many, single = (time_process(one.call(repeats), one.threads, folder, one.says, one.environment)
-                                for repeats in (REPEATS, 1))
-                return (many - single) / ((REPEATS - 1) * ITERATIONS)
-
-            times = in_turn(list(contenders(given, npz, sg)), given.rounds, measure)
-        ours = {one.threads: median(t) for one, t in times.items() if one.name == "anabranch"}
+            npz, sg = write_graphs(given.command, scale, given.gap, folder)
+            contenders = [(threads, one) for threads in (1, 2) for one in rankers(given.command, given.gap, threads, npz, sg)]
+            times = in_turn([one for _, one in contenders], given.rounds)
         print(f"2^{scale} nodes")
-        for one, each in times.items():
-            it, us = median(each), ours[one.threads]
-            print(f"  {one.name:<12} {one.threads} thread{'s' * (one.threads > 1)}: {it.whole * 1e3:8.3f} ms a round, this / ours "
-                  f"{it.whole / us.whole:5.2f}; processor {it.busy / one.threads * 1e3:8.3f} ms, {it.busy / us.busy:5.2f}", flush=True)
+        for threads, one in contenders:
+            ours = next(first for of, first in contenders if of == threads)
+            it, us = median(times[one]), median(times[ours])
+            print(f"  {one.name:<12} {threads} thread{'s' * (threads > 1)}: {it.whole * 1e3:8.3f} ms a round, this / ours "
+                  f"{it.whole / us.whole:5.2f}; processor {it.busy / threads * 1e3:8.3f} ms, {it.busy / us.busy:5.2f}", flush=True)
 
 
 if __name__ == "__main__":
