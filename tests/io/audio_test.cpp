@@ -174,6 +174,44 @@ TEST_CASE("audio: WAV, FLAC and OGG files, larger than the buffers") {
     }
 }
 
+TEST_CASE("audio: integers of 16 bits are the floats that libsndfile makes of them") {
+  TemporaryDirectory dir;
+  constexpr std::int64_t frames = 40'000;  // more than are converted at a time
+  for (const std::int64_t channels : {1, 2, 3})
+    for (const int format :
+         {SF_FORMAT_WAV | SF_FORMAT_PCM_16, SF_FORMAT_WAVEX | SF_FORMAT_PCM_16,
+          SF_FORMAT_WAV | SF_FORMAT_PCM_16 | SF_ENDIAN_BIG, SF_FORMAT_RF64 | SF_FORMAT_PCM_16,
+          SF_FORMAT_W64 | SF_FORMAT_PCM_16, SF_FORMAT_AIFF | SF_FORMAT_PCM_16,
+          SF_FORMAT_AIFF | SF_FORMAT_PCM_16 | SF_ENDIAN_LITTLE, SF_FORMAT_AU | SF_FORMAT_PCM_16,
+          SF_FORMAT_CAF | SF_FORMAT_PCM_16, SF_FORMAT_NIST | SF_FORMAT_PCM_16}) {
+      INFO(std::hex << format << std::dec << ", " << channels << " channels");
+      std::vector<std::int16_t> all;
+      for (std::int64_t i = 0; i < frames * channels; ++i)
+        all.push_back(static_cast<std::int16_t>(i * 7 - 32'768));
+      SF_INFO info{};
+      info.samplerate = 44'100;
+      info.channels = static_cast<int>(channels);
+      info.format = format;
+      SNDFILE* file = ::sf_open((dir / "x").c_str(), SFM_WRITE, &info);
+      REQUIRE(file);
+      REQUIRE(::sf_writef_short(file, all.data(), frames) == frames);
+      ::sf_close(file);
+
+      std::vector<float> samples(all.size());
+      file = ::sf_open((dir / "x").c_str(), SFM_READ, &info);
+      REQUIRE(file);
+      REQUIRE(::sf_readf_float(file, samples.data(), frames) == frames);
+      ::sf_close(file);
+      for (const bool mono : {false, true}) {
+        const auto source =
+            mono ? io::open_audio_mono(dir / "x", 1000).erased() : io::open_audio(dir / "x", 1000).erased();
+        CHECK((items_of(*source, {3}) == blocks(samples, 1000, channels, mono)));
+        source->rewind();
+        CHECK((items_of(*source) == blocks(samples, 1000, channels, mono)));
+      }
+    }
+}
+
 TEST_CASE("audio: what is no audio file, and what cannot be asked for") {
   TemporaryDirectory dir;
   CHECK_THAT(fault(""), Contains("a.wav: the file is empty"));
@@ -298,9 +336,9 @@ TEST_CASE("audio: many Ogg streams side by side are refused") {
 
 TEST_CASE("audio: after a read that failed it begins at the first frame") {
   const TemporaryDirectory dir;
-  const auto samples = sound(20'000, 1);
+  const auto samples = sound(60'000, 1);
   write_sound(dir / "x.wav", SF_FORMAT_WAV | SF_FORMAT_PCM_16, 1, samples);
-  const auto source = io::open_audio(dir / "x.wav", 20'000);
+  const auto source = io::open_audio(dir / "x.wav", 60'000);
   const ReadItems whole = items_of(*source.erased());
   const auto original = io::detail::system_calls().pread;
   static int reads = 0;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -23,15 +24,28 @@ namespace {
 constexpr std::int64_t staged_frames_bytes = 128 << 10;
 constexpr std::int64_t decoder_bytes = 1 << 20;  // of libsndfile and what decodes for it, about
 
-/// Of the samples of a frame, added from the first on.
+/// Of the samples of a frame, added from the first on. The mean is within their range, the sum may not be.
 float mean_of(const float* frame, std::int64_t channels) {
   float sum = frame[0];
   for (std::int64_t c = 1; c < channels; ++c) sum += frame[c];
   if (std::isfinite(sum)) return sum / static_cast<float>(channels);
-  // The mean is within their range, the sum may not be.
   double wide = 0;
   for (std::int64_t c = 0; c < channels; ++c) wide += frame[c];
   return static_cast<float>(wide / static_cast<double>(channels));
+}
+
+/// Of two channels in vectors, as if all sums were finite; where one is not, frame by frame.
+void means_of(const float* from, std::int64_t frames, std::int64_t channels, float* into) {
+  if (channels == 2) {
+    std::uint32_t beyond = 0;
+    for (std::int64_t f = 0; f < frames; ++f) {
+      const float sum = from[2 * f] + from[2 * f + 1];
+      beyond |= std::abs(sum) <= std::numeric_limits<float>::max() ? 0U : 1U;
+      into[f] = sum / 2;
+    }
+    if (beyond == 0) return;
+  }
+  for (std::int64_t f = 0; f < frames; ++f) into[f] = mean_of(from + f * channels, channels);
 }
 
 class AudioSource final : public SourceBase {
@@ -118,8 +132,7 @@ class AudioSource final : public SourceBase {
     const std::int64_t step = std::ssize(staging_) / channels;
     for (std::int64_t done = 0; done < frames;) {
       const std::int64_t asked = std::min(step, frames - done), got = sound_.read(staging_.data(), asked);
-      for (std::int64_t f = 0; f < got; ++f)
-        into[done + f] = mean_of(staging_.data() + f * channels, channels);
+      means_of(staging_.data(), got, channels, into + done);
       done += got;
       if (got < asked) return done;
     }

@@ -4,6 +4,7 @@
 #include <exception>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <anabranch/io/audio.h>
 
@@ -36,6 +37,7 @@ class SoundFile {
   [[noreturn]] void fail(const std::string& why) const;
   /// Throws what a callback has met.
   void rethrow();
+  std::int64_t read_integers(float* into, std::int64_t frames);
 
   std::shared_ptr<const ReadFile> file_;
   std::int64_t bytes_ = 0;  ///< of the file, that belong to the sound
@@ -44,6 +46,7 @@ class SoundFile {
   SNDFILE* sound_ = nullptr;
   AudioHeader header_;
   bool is_flac_ = false;
+  std::vector<std::int16_t> integers_;  ///< as they are in the file, some at a time; empty: it has others
   std::int64_t frame_ = 0;
   bool at_first_ = true;  ///< the library has not been asked to go on from there
 };

@@ -23,6 +23,7 @@ SoundLibrary open_library() {
   find(out.close, "sf_close");
   find(out.seek, "sf_seek");
   find(out.readf_float, "sf_readf_float");
+  find(out.readf_short, "sf_readf_short");
   find(out.error, "sf_error");
   find(out.strerror, "sf_strerror");
   find(out.command, "sf_command");

@@ -10,6 +10,7 @@ struct SoundLibrary {
   decltype(&::sf_close) close;
   decltype(&::sf_seek) seek;
   decltype(&::sf_readf_float) readf_float;
+  decltype(&::sf_readf_short) readf_short;
   decltype(&::sf_error) error;
   decltype(&::sf_strerror) strerror;
   decltype(&::sf_command) command;
