@@ -19,10 +19,11 @@
 #include "apps/md5/digests.h"
 #include "apps/md5/program.h"
 #include "support/contest.h"
+#include "support/md5_numbers.h"
 #include "support/md5_peers.h"
 
 /// A dictionary of 14 million words, from the file to those whose digests begin as ones that are looked for: the program of
-/// `anabranch md5` beside the same by hand. The hash alone stands beside them: what hand-written code can reach.
+/// `anabranch md5` beside the same by hand; and its hash beside one by hand where there are no words to read.
 namespace {
 
 using namespace anabranch;
@@ -80,12 +81,12 @@ apps::DigestTable random_digests(std::int64_t number) {
   return apps::DigestTable(std::move(digests));
 }
 
-/// Counts the suspects as they come.
+/// Counts the suspects as they come: items whose first array is a flag.
 class Counter final : public SinkBase {
  public:
-  Counter() {
+  explicit Counter(std::vector<SinkArray> arrays) {
     info_.name = "counter";
-    info_.arrays = {{{ScalarType::boolean}, 0}, {{ScalarType::uint8}, 1}};
+    info_.arrays = std::move(arrays);
   }
   const SinkInfo& info() const override { return info_; }
   std::unique_ptr<SinkPass> begin(const SinkStart&) override {
@@ -122,7 +123,8 @@ struct Attack {
 Attack attack_on(std::int64_t digests) {
   const apps::DigestTable table = random_digests(digests);
   const Vector<std::uint32_t> firsts = table.firsts();
-  const auto counter = std::make_shared<Counter>();
+  const auto counter =
+      std::make_shared<Counter>(std::vector<SinkArray>{{{ScalarType::boolean}, 0}, {{ScalarType::uint8}, 1}});
   using Suspects = std::tuple<Scalar<bool>, Vector<std::uint8_t>>;
   const auto attack = [&] {
     const apps::Targets targets{use(firsts), use(table.begins()), use(table.bits())};
@@ -162,11 +164,66 @@ void add_dictionary(std::int64_t digests, int threads) {
         add_peer("AVX2, 8 lanes", Md5Way::avx2);
         add_peer("AVX-512, 16 lanes", Md5Way::avx512);
         add_peer("AVX-512, 4 x 16 lanes", Md5Way::avx512x4);
-        const Md5Way best = has_md5_way(Md5Way::avx512x4) ? Md5Way::avx512x4 : Md5Way::avx2;
-        contest.contenders.push_back({"the hash alone", Role::limit, threads,
-                                      [=] { md5_hashes_a_second(best, threads, count / threads); }});
         return contest;
       });
+}
+
+/// The candidate of a number, as support/md5_numbers.h describes it, with the bit that ends a message behind it.
+apps::Message message_of_number(const Exp<std::uint32_t>& number) {
+  const auto letters = [](const Exp<std::uint32_t>& bits) {
+    const Exp<std::uint32_t> pairs = (bits | (bits << 8)) & 0x00ff00ffu;
+    return ((pairs | (pairs << 4)) & 0x0f0f0f0fu) + 0x61616161u;
+  };
+  const Exp<std::uint32_t> end = 0x80u, none = 0u;
+  return {{letters(number & 0xffffu), letters(number >> 16), end, none, none, none, none, none, none, none,
+           none, none, none, none},
+          8};
+}
+
+/// Nothing is read but the table of bits: the hash and the search of `anabranch md5`, of candidates made of numbers.
+void add_compute_only(int threads) {
+  add_contest(fmt::format("md5/compute only/{} thread{}", threads, threads == 1 ? "" : "s"), [=] {
+    constexpr std::int64_t candidates = 1 << 25;
+    std::vector<apps::DigestWords> digests;
+    for (const std::uint32_t number : {0u, 1u, 65'535u, 65'536u, 1'234'567u, 7'654'321u, 33'554'431u})
+      digests.push_back({md5_of_number(number)});
+    const apps::DigestTable table(std::move(digests));
+    const Vector<std::uint32_t> firsts = table.firsts();
+    const auto counter = std::make_shared<Counter>(std::vector<SinkArray>{{{ScalarType::boolean}, 0}});
+    const auto attack = [&] {
+      const apps::Targets targets{use(firsts), use(table.begins()), use(table.bits())};
+      const auto is_wanted = [&](const Exp<std::int64_t>& i) {
+        const auto message = message_of_number(cast<std::uint32_t>(i));
+        return unit(apps::contains(targets, apps::md5(message)[0]));
+      };
+      return consume(write(produce(candidates, is_wanted), Sink<Scalar<bool>>(counter)));
+    };
+    const auto program = std::make_shared<decltype(compile(attack()))>(compile(attack()));
+    const std::vector<std::uint32_t> wanted(firsts.data(), firsts.data() + firsts.size());
+    const std::int64_t expected = md5_number_matches(candidates, wanted, Md5NumbersWay::scalar, threads);
+    Contest contest;
+    contest.unit = "Ghash/s";
+    contest.amount = static_cast<double>(candidates);
+    contest.note =
+        fmt::format("{} million candidates of 8 letters, {} digests", candidates / 1'000'000, wanted.size());
+    const auto add = [&](const char* name, Role role, const std::function<std::int64_t()>& count_matches) {
+      const auto found = std::make_shared<std::int64_t>(0);
+      contest.contenders.push_back(
+          {name, role, threads, [=] { *found = count_matches(); }, [=] { return *found == expected; }});
+    };
+    add("anabranch", Role::library, [=] {
+      program->run({.threads = threads});
+      return counter->found();
+    });
+    const auto add_peer = [&](const char* name, Md5NumbersWay way) {
+      if (has_md5_numbers_way(way))
+        add(name, Role::peer, [=] { return md5_number_matches(candidates, wanted, way, threads); });
+    };
+    add_peer("AVX2 by hand, 2 x 8 lanes", Md5NumbersWay::avx2);
+    add_peer("AVX-512 by hand, 4 x 16 lanes", Md5NumbersWay::avx512x4);
+    add_peer("AVX-512 by hand, 5 x 16 lanes", Md5NumbersWay::avx512x5);
+    return contest;
+  });
 }
 
 /// From a file, in memory for an eighth of it: chunk sizes that are found, those of the paper's scheduler, fixed ones.
@@ -194,6 +251,7 @@ void add_schedulers(std::int64_t digests, int threads) {
 int main(int argc, char** argv) {
   for (const std::int64_t digests : {1, 10'000, 1'000'000})
     for (const int threads : {1, 2}) add_dictionary(digests, threads);
+  for (const int threads : {1, 2}) add_compute_only(threads);
   for (const int threads : {1, 2}) add_schedulers(10'000, threads);
   return run_all(argc, argv);
 }

@@ -203,8 +203,6 @@ Digest md5(const Message& candidate) {
   return {start[0] + a, start[1] + b, start[2] + c, start[3] + d};
 }
 
-namespace {
-
 Exp<bool> contains(const Targets& targets, const Word& first) {
   const auto bit = cast<std::int64_t>(first) & (size(targets.bits) * 32 - 1);
   const auto is_marked = test_bit(targets.bits[bit >> 5], bit & 31);
@@ -218,8 +216,6 @@ Exp<bool> contains(const Targets& targets, const Word& first) {
   };
   return is_marked && search();
 }
-
-}  // namespace
 
 Seq<std::tuple<Scalar<bool>, Vector<std::uint8_t>>> suspects(const Seq<Vector<std::uint8_t>>& words,
                                                              const std::vector<Rule>& rules,

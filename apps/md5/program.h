@@ -60,6 +60,9 @@ struct Targets {
   Acc<Vector<std::uint32_t>> bits;  ///< one for each value that low bits can have; 32 or more, a power of two
 };
 
+/// Whether one of them begins with these bits.
+Exp<bool> contains(const Targets& targets, const Exp<std::uint32_t>& first);
+
 /// Each word, and whether one of its candidates has a digest that begins as one that is looked for.
 Seq<std::tuple<Scalar<bool>, Vector<std::uint8_t>>> suspects(const Seq<Vector<std::uint8_t>>& words,
                                                              const std::vector<Rule>& rules,

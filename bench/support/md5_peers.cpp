@@ -9,11 +9,12 @@
 #include <array>
 #include <atomic>
 #include <bit>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <stdexcept>
 #include <thread>
+
+#include "md5_targets.h"
 
 namespace anabranch::bench {
 
@@ -94,23 +95,6 @@ inline void hash(const Vector<Lanes> (*m)[16], const std::uint32_t* sine, Vector
   for (int g = 0; g < Groups; ++g) out[g] = b[g] + 0x67452301u;
 }
 
-/// What is looked for.
-struct Targets {
-  const std::vector<std::uint32_t>& firsts;
-  std::vector<std::uint64_t> bits;
-  std::uint32_t mask;
-  explicit Targets(const std::vector<std::uint32_t>& f) : firsts(f) {
-    const std::size_t count = std::clamp<std::size_t>(std::bit_ceil(f.size() * 64), 1 << 15, 1 << 26);
-    bits.resize(count / 64);
-    mask = static_cast<std::uint32_t>(count - 1);
-    for (const std::uint32_t first : f) bits[(first & mask) / 64] |= std::uint64_t{1} << (first % 64);
-  }
-  bool marked(std::uint32_t first) const { return (bits[(first & mask) / 64] >> (first % 64) & 1) != 0; }
-  bool has(std::uint32_t first) const {
-    return marked(first) && std::binary_search(firsts.begin(), firsts.end(), first);
-  }
-};
-
 struct Line {
   std::uint32_t begin, size;
 };
@@ -187,7 +171,7 @@ inline void fill(Vector<8>* m, const unsigned char* text, const Line* lines) {
 #endif
 
 template <int Lanes, int Groups>
-std::int64_t matches(const unsigned char* text, std::vector<Line>& lines, const Targets& targets) {
+std::int64_t matches(const unsigned char* text, std::vector<Line>& lines, const Md5Targets& targets) {
   const std::uint32_t* const sine = constants().sine.data();
   std::int64_t found = 0;
   if constexpr (Lanes == 1) {
@@ -257,9 +241,9 @@ void find_lines(const unsigned char* text, std::int64_t begin, std::int64_t end,
   if (line < end && line < size) add(size);
 }
 
-using Matches = std::int64_t (*)(const unsigned char*, std::vector<Line>&, const Targets&);
+using Matches = std::int64_t (*)(const unsigned char*, std::vector<Line>&, const Md5Targets&);
 
-std::int64_t attack(const std::string& path, const Targets& targets, int threads, Matches of_lines) {
+std::int64_t attack(const std::string& path, const Md5Targets& targets, int threads, Matches of_lines) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) throw std::runtime_error(path + ": cannot be opened");
   struct stat facts{};
@@ -292,30 +276,6 @@ std::int64_t attack(const std::string& path, const Targets& targets, int threads
   return found;
 }
 
-template <int Lanes, int Groups>
-double hash_rate(int threads, std::int64_t hashes) {
-  const std::uint32_t* const sine = constants().sine.data();
-  std::atomic<std::uint32_t> sum = 0;
-  const auto work = [&] {
-    Vector<Lanes> m[Groups][16] = {}, first[Groups] = {};
-    for (std::int64_t i = 0; i < hashes; i += Lanes * Groups) {
-      for (int g = 0; g < Groups; ++g) m[g][0] += first[g] + 1u;
-      hash<Lanes, Groups>(m, sine, first);
-    }
-    if constexpr (Lanes == 1)
-      sum += first[0];
-    else
-      sum += first[0][0];
-  };
-  const auto begin = std::chrono::steady_clock::now();
-  std::vector<std::thread> others;
-  for (int t = 1; t < threads; ++t) others.emplace_back(work);
-  work();
-  for (std::thread& other : others) other.join();
-  return static_cast<double>(hashes) * threads /
-         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
 }  // namespace
 
 bool has_md5_way(Md5Way way) {
@@ -341,7 +301,7 @@ bool has_md5_way(Md5Way way) {
 
 std::int64_t md5_matches(const std::string& file, const std::vector<std::uint32_t>& firsts, Md5Way way,
                          int threads) {
-  const Targets targets(firsts);
+  const Md5Targets targets(firsts);
   switch (way) {
     case Md5Way::scalar:
       break;
@@ -362,20 +322,6 @@ std::int64_t md5_matches(const std::string& file, const std::vector<std::uint32_
       break;
   }
   return attack(file, targets, threads, matches<1, 1>);
-}
-
-double md5_hashes_a_second(Md5Way way, int threads, std::int64_t hashes) {
-  switch (way) {
-    case Md5Way::avx2:
-      return hash_rate<8, 2>(threads, hashes);
-    case Md5Way::avx512:
-      return hash_rate<16, 1>(threads, hashes);
-    case Md5Way::avx512x4:
-      return hash_rate<16, 4>(threads, hashes);
-    case Md5Way::scalar:
-      break;
-  }
-  return hash_rate<1, 1>(threads, hashes);
 }
 
 }  // namespace anabranch::bench

@@ -20,7 +20,4 @@ bool has_md5_way(Md5Way way);
 std::int64_t md5_matches(const std::string& file, const std::vector<std::uint32_t>& firsts, Md5Way way,
                          int threads);
 
-/// The same of a word that is in memory, so many times by each thread: what the hash alone takes. Hashes a second.
-double md5_hashes_a_second(Md5Way way, int threads, std::int64_t hashes);
-
 }  // namespace anabranch::bench
