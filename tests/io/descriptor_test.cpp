@@ -208,7 +208,7 @@ TEST_CASE("descriptors: what they say of themselves") {
   Ends ends;
   const auto source = io::lines_of(ends.out(), {.name = "the gauge"});
   CHECK(source.info().name == "the gauge");
-  CHECK(source.info().live);
+  CHECK((source.info().live && source.info().independent));
   CHECK_FALSE(source.info().rewindable);
   CHECK_FALSE(source.info().items);
   CHECK(io::words_of(ends.out()).info().name == "descriptor " + std::to_string(ends.out()));

@@ -1,9 +1,14 @@
+#include <sys/ioctl.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <ranges>
 #include <thread>
+
+#include <anabranch/io.h>
 
 #include "agree.h"
 #include "support/memory_source.h"
@@ -302,6 +307,48 @@ TEST_CASE("read ahead: what has come of a live source while a chunk was computed
   CHECK(seen[0].items == 1);
   CHECK(seen[1].items >= 100);
   CHECK(seen.back().items == 101);
+}
+
+TEST_CASE("read ahead: what has come through a pipe while a chunk was computed is the next one") {
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  const auto send = [&](int begin, int end) {
+    for (int i = begin; i < end; ++i) {
+      const double record = i;
+      if (::write(ends[1], &record, sizeof record) != static_cast<ssize_t>(sizeof record)) return;
+    }
+  };
+  const auto is_read = [&] {
+    for (int left = 1, turn = 0; turn < 20'000; ++turn) {
+      if (::ioctl(ends[0], FIONREAD, &left) == 0 && left == 0) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return false;
+  };
+  send(0, 1);
+  std::atomic<int> printed = 0;
+  bool all_were_read = false;
+  std::vector<Progress> seen;
+  const RunOptions options{.threads = 2,
+                           .progress = [&](const Progress& p) { seen.push_back(p); },
+                           .print =
+                               [&](std::string_view) {
+                                 if (printed++ > 0) return;
+                                 send(1, 101);  // while the first one is computed
+                                 all_were_read = is_read();
+                                 ::close(ends[1]);
+                               }};
+  const auto watched = [](auto row) { return trace("made", doubled(row)); };
+  int taken = 0;
+  for (const auto& item : stream_out(map_seq(watched, stream_in(io::records_of<double>(ends[0], Index{1}))),
+                                     options, {.seconds = 3600}))
+    REQUIRE(item[0] == 2.0 * taken++);
+  ::close(ends[0]);
+  CHECK(taken == 101);
+  CHECK(all_were_read);
+  REQUIRE(seen.size() >= 2);
+  CHECK(seen[0].items == 1);
+  CHECK(seen[1].items >= 100);
 }
 
 TEST_CASE("read ahead: fixed:N gathers N items of a live source") {

@@ -169,6 +169,26 @@ TEST_CASE("segments by where they begin are those by their lengths") {
   check_items(map_seq(f, stream_in(items)), std::vector<Vector<double>>{{0.5, 0.0, 4.5}, {}, {}, {1.5}});
 }
 
+TEST_CASE("the items of a stream are segments of one vector, made in one pass") {
+  int asked = 0;
+  const std::vector<Vector<double>> rows{{1, 2}, {}, {5, 3, 7}, {4}};
+  const auto source = rows | std::views::transform([&](const Vector<double>& row) {
+                        ++asked;
+                        return row;
+                      });
+  const auto results = [](const auto& items) {
+    const auto [where, values] =
+        segments(map_seq([](auto row) { return map([](auto x) { return x * 2.0; }, row); }, items));
+    return std::tuple(values, fold_seg(plus, 0.0, values, where), sort_seg(values, where));
+  };
+  const auto [values, sums, sorted] = run(results(stream_in(source)));
+  CHECK(asked == 4);
+  CHECK(values == Vector<double>{2, 4, 10, 6, 14, 8});
+  CHECK(sums == Vector<double>{6, 0, 30, 8});
+  CHECK(sorted == Vector<double>{2, 4, 6, 10, 14, 8});
+  CHECK((agree(results(stream_in(rows))) == std::tuple(values, sums, sorted)));
+}
+
 TEST_CASE("segments that are not in the vector are refused before one is read") {
   const auto values = use(Vector<double>{1, 2, 3});
   const std::int64_t large = std::int64_t{1} << 62;

@@ -268,6 +268,11 @@ TEST_CASE("tiles cover an array once, the last ones of a dimension may be smalle
 TEST_CASE("shapes of items, zipped items") {
   const std::vector<Vector<double>> rows_{{1, 2}, {}, {5, 3, 7}};
   require_same(agree(consume(shapes(stream_in(rows_)))), Vector<Index<1>>{Index{2}, Index{0}, Index{3}});
+  const auto grid = [](auto row) {
+    return generate(make<Index<2>>(size(row), size(row) + 1), [](auto at) { return at[0] + at[1]; });
+  };
+  require_same(agree(consume(shapes(map_seq(grid, stream_in(rows_))))),
+               Vector<Index<2>>{Index{2, 3}, Index{0, 1}, Index{3, 4}});
   const auto [a, b] = unzip_seq(zip_seq(stream_in(rows_), drop_seq(1, stream_in(rows_))));
   check_items(a, {{1, 2}, {}});
   check_items(b, {{}, {5, 3, 7}});

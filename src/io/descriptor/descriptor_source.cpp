@@ -17,6 +17,7 @@ class DescriptorSource final : public SourceBase {
   DescriptorSource(int fd, const DescriptorOptions& options, std::unique_ptr<Framing> framing)
       : framing_(std::move(framing)), info_(framing_->info()), from_(fd, options.close, info_.name) {
     info_.live = true;
+    info_.independent = true;
   }
   const SourceInfo& info() const override { return info_; }
   void use_memory(const ChunkMemory& memory) override { framing_->use_memory(memory); }

@@ -39,7 +39,7 @@ StageRun::StageRun(RunContext& context, RunBackend& backend, int number, GlobalV
 bool StageRun::runs_in_pieces() const {
   if (!traits_.side_by_side || results_.bodies_print() || streams_.members() > 1) return false;
   // In pieces results lie in memory that is used again: what kept them would have to copy them.
-  if (results_.keeps() && !context_.budget.unlimited()) return false;
+  if (results_.keeps()) return false;
   const bool appends = !results_.known_places() || results_.writes() || results_.runs_bodies();
   return input_.in_pieces() || (input_.gains_in_pieces() && !appends);
 }
