@@ -48,7 +48,7 @@ std::string without_prefix(const std::string& message) {
 
 /// Whether the driver rejects the image: invalid, not for this GPU, PTX of a newer version, or PTX where it compiles none.
 bool is_about_image(Result result) {
-  constexpr Result answers[] = {200, 209, 218, 221, 222, 223};
+  constexpr Result answers[] = {200, 209, 218, 221, 222, 223, 300};
   return std::find(std::begin(answers), std::end(answers), result) != std::end(answers);
 }
 
@@ -657,14 +657,32 @@ std::shared_ptr<const LoadedUnit> Device::load(const Unit& unit, const std::stri
   return {both, both->unit.get()};
 }
 
-/// The driver's answer to the unit's image, in the calling thread's context; its module where that is success.
+/// The driver's answer to the compiled image and to each of its kernels; its module and functions where that is success. A
+/// driver that loads lazily, as all do by default since CUDA 12.2, looks at a kernel only when it is asked for.
+Result Device::load_compiled(const Unit& unit, LoadedUnit& into) const {
+  const Result loaded = api().module_load_data(&into.module, into.compiled.image.c_str());
+  if (loaded != success) return loaded;
+  for (const auto& entry : unit.entries) {
+    Function function = nullptr;
+    const Result found = api().module_get_function(&function, into.module, entry.c_str());
+    if (found != success) {
+      static_cast<void>(api().module_unload(std::exchange(into.module, nullptr)));
+      into.entries.clear();
+      return found;
+    }
+    into.entries.push_back(function);
+  }
+  return success;
+}
+
+/// The driver's answer to the unit, in the calling thread's context, as that of `load_compiled`.
 Result Device::load_image(const Unit& unit, const std::string& name, Compiler& compiler,
                           LoadedUnit& into) const {
   into.compiled = find_or_compile(compiler, unit, name, architecture());
-  Result loaded = api().module_load_data(&into.module, into.compiled.image.c_str());
+  const Result loaded = load_compiled(unit, into);
   if (into.compiled.from_disk && is_about_image(loaded)) {  // made under another driver
     into.compiled = compiler.compile(unit, name, architecture());
-    loaded = api().module_load_data(&into.module, into.compiled.image.c_str());
+    return load_compiled(unit, into);
   }
   return loaded;
 }
@@ -690,12 +708,7 @@ std::shared_ptr<const LoadedUnit> Device::load_anew(const Unit& unit, const std:
             .c_str());
   out->compiled.image.clear();
   out->compiled.image.shrink_to_fit();
-  for (const auto& entry : unit.entries) {
-    Function function = nullptr;
-    check(api(), api().module_get_function(&function, out->module, entry.c_str()), entry.c_str());
-    out->blocks_at_a_time.push_back(fit_shared_memory(function));
-    out->entries.push_back(function);
-  }
+  for (const Function function : out->entries) out->blocks_at_a_time.push_back(fit_shared_memory(function));
   return out;
 }
 

@@ -272,6 +272,7 @@ class Device : public std::enable_shared_from_this<Device> {
   void check_alive() const;
   std::optional<std::string> refusal_of(Compiler& compiler) const;
   void choose_compiler();
+  Result load_compiled(const Unit& unit, LoadedUnit& into) const;
   Result load_image(const Unit& unit, const std::string& name, Compiler& compiler, LoadedUnit& into) const;
   std::shared_ptr<const LoadedUnit> load_anew(const Unit& unit, const std::string& name);
   int fit_shared_memory(Function function) const;

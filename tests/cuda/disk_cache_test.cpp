@@ -43,12 +43,12 @@ Unit doubling(const std::string& name = "doubling") {
 /// What the unit makes of 1, 2, ... on a new platform, which a process of its own would have.
 class Run {
  public:
-  /// `refused`: what the driver answers to the unit's first image; 0: nothing.
+  /// `refused`: what the driver answers to the unit's first image, or to its kernel (`refusing`); 0: nothing.
   explicit Run(const Unit& unit, const gpu_host::FakeOptions& options = {}, const std::string& settings = {},
-               int refused = 0) {
+               int refused = 0, const std::string& refusing = "module_load_data") {
     Platform platform = gpu_host::fake_platform(options);
-    // The first image is the device's own.
-    if (refused != 0) gpu_host::fake_gpu().fail("module_load_data", 2, refused);
+    // The first image and the first kernel are the device's own.
+    if (refused != 0) gpu_host::fake_gpu().fail(refusing, 2, refused);
     const auto compiler = std::make_shared<CountingCompiler>(platform.compiler);
     compiler->options = settings;
     platform.compiler = compiler;
@@ -142,9 +142,11 @@ TEST_CASE("an image on disk that the driver does not take is compiled anew") {
   const OwnKernelCache cache;
   CHECK(Run(doubling()).compiled == 1);
   constexpr int no_binary_for_gpu = 209;
-  const Run refused(doubling(), {}, {}, no_binary_for_gpu);
-  CHECK(refused.compiled == 1);
-  CHECK(refused.from_disk == 0);
+  for (const std::string refusing : {"module_load_data", "module_get_function"}) {
+    const Run refused(doubling(), {}, {}, no_binary_for_gpu, refusing);
+    CHECK(refused.compiled == 1);
+    CHECK(refused.from_disk == 0);
+  }
   constexpr int launch_failed = 719;
   CHECK_THROWS_AS(Run(doubling(), {}, {}, launch_failed), RunError);
   set_platform({});
