@@ -16,7 +16,7 @@ cd "$work"
 draw() {
   chromium --headless=new --no-sandbox --disable-gpu --hide-scrollbars --window-size=1100,1490 --virtual-time-budget=3000 \
     --blink-settings=preferredColorScheme="$2" --screenshot="$work/$1.png" "file://$work/r.html" >/dev/null 2>&1
-  pngquant --force --quality=60-95 --output "$pictures/$1.png" 48 "$work/$1.png"
+  pngquant --force --quality=60-95 --output "$pictures/$1.png" 128 "$work/$1.png"
 }
 wanted() { [[ $1 == *$only* ]]; }
 
