@@ -542,21 +542,17 @@ bool Device::is_page_locked(const void* memory, std::int64_t bytes) const {
   make_current();
   if (bytes <= 0) return false;
   const auto first = reinterpret_cast<DevicePointer>(memory);
-  const DevicePointer last = first + static_cast<DevicePointer>(bytes) - 1;
-  // Several ranges may lie side by side. All questions at once: of memory that is not the driver's this is no error, which
-  // tools that watch for errors would report.
-  for (DevicePointer at = first;;) {
-    unsigned type = 0;
-    DevicePointer begin = 0;
-    std::size_t size = 0;
-    int attributes[] = {pointer_memory_type, pointer_range_start, pointer_range_size};
-    void* values[] = {&type, &begin, &size};
-    if (api().pointer_get_attributes(3, attributes, values, at) != success || type != memory_type_host)
-      return false;
-    if (begin == 0 || begin > at || at - begin >= size) return false;  // the driver does not tell
-    at = begin + size;
-    if (at > last) return true;
-  }
+  unsigned type = 0;
+  DevicePointer begin = 0;
+  std::size_t size = 0;
+  // All questions at once: of memory that is not the driver's this is no error, which tools that watch for errors would report.
+  int attributes[] = {pointer_memory_type, pointer_range_start, pointer_range_size};
+  void* values[] = {&type, &begin, &size};
+  if (api().pointer_get_attributes(3, attributes, values, first) != success || type != memory_type_host)
+    return false;
+  if (begin == 0 || begin > first) return false;  // the driver does not tell
+  const std::size_t before = first - begin;
+  return before < size && static_cast<std::size_t>(bytes) <= size - before;
 }
 
 namespace {

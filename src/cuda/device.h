@@ -237,7 +237,8 @@ class Device : public std::enable_shared_from_this<Device> {
   /// Bytes that could be given out now: what the driver says is free, and what is kept.
   std::int64_t available() const;
 
-  /// Whether copies from there need no staging: all of it is page-locked.
+  /// Whether copies from and to there need no staging: all of it is in one page-locked range. (The driver refuses to copy
+  /// from two that lie side by side at once.)
   bool is_page_locked(const void* memory, std::int64_t bytes) const;
 
   /// Bytes a second between page-locked memory and the GPU, measured when first asked for (a few milliseconds).

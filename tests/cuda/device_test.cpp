@@ -415,7 +415,7 @@ TEST_CASE("a compiler that cannot compile is none, and a driver that is broken i
   check_clean();
 }
 
-TEST_CASE("memory is page-locked where all of it is, as far as the driver tells") {
+TEST_CASE("memory is page-locked where one range has all of it, as far as the driver tells") {
   for (const bool tells_ranges : {true, false}) {
     FakeOptions options;
     options.tells_ranges = tells_ranges;
@@ -433,7 +433,8 @@ TEST_CASE("memory is page-locked where all of it is, as far as the driver tells"
       CHECK_FALSE(device->is_page_locked(memory.data(), 32 * MiB));
       gpu->page_lock(memory.data(), 4 * MiB);
       gpu->page_lock(memory.data() + 4 * MiB, 8 * MiB);
-      CHECK(device->is_page_locked(memory.data() + 100, 11 * MiB) == tells_ranges);
+      CHECK(device->is_page_locked(memory.data() + 4 * MiB, 8 * MiB) == tells_ranges);
+      CHECK_FALSE(device->is_page_locked(memory.data() + 100, 11 * MiB));
       gpu->page_lock(memory.data() + 16 * MiB, 16 * MiB);
       CHECK(device->is_page_locked(memory.data() + 16 * MiB, 16 * MiB) == tells_ranges);
       CHECK_FALSE(device->is_page_locked(memory.data(), 32 * MiB));
@@ -443,6 +444,29 @@ TEST_CASE("memory is page-locked where all of it is, as far as the driver tells"
     }
     check_clean();
   }
+}
+
+TEST_CASE("the simulated GPU refuses copies of memory of which some is page-locked, and of two ranges") {
+  std::vector<char> memory(4 * MiB);
+  const WithFakeGpu gpu;
+  {
+    const auto device = Device::get();
+    const DeviceBlock block = device->allocate(4 * MiB);
+    Stream stream(device);
+    gpu->page_lock(memory.data() + MiB, MiB);
+    gpu->page_lock(memory.data() + 2 * MiB, MiB);
+    const auto copies = [&](std::int64_t begin, std::int64_t bytes) {
+      stream.upload(block.address(), memory.data() + begin, bytes);
+      stream.download(memory.data() + begin, block.address(), bytes);
+    };
+    for (const std::int64_t begin : {std::int64_t{0}, MiB, 2 * MiB, 3 * MiB})
+      CHECK_NOTHROW(copies(begin, MiB));
+    for (const auto& [begin, bytes] : {std::pair(MiB - 1, MiB), std::pair(MiB, MiB + 1),
+                                       std::pair(2 * MiB, MiB + 1), std::pair(std::int64_t{0}, 4 * MiB)})
+      CHECK_THROWS_WITH(copies(begin, bytes), Contains("CUDA_ERROR_INVALID_VALUE"));
+    stream.synchronize();
+  }
+  check_clean();
 }
 
 TEST_CASE("a unit is compiled and loaded once, whichever thread comes first") {

@@ -83,7 +83,7 @@ TEST_CASE("memory that the driver allocated is page-locked, other memory is not"
   CHECK_FALSE(gpu.is_page_locked(reinterpret_cast<const void*>(on_gpu.address()), MiB));
 }
 
-TEST_CASE("memory that its owner has page-locked is page-locked, in pieces, too") {
+TEST_CASE("memory that its owner has page-locked is page-locked, but not that of two ranges") {
   Gpu gpu;
   const Memory memory(16 * MiB);
   CHECK_FALSE(gpu.is_page_locked(memory.data(), 8 * MiB));
@@ -91,8 +91,9 @@ TEST_CASE("memory that its owner has page-locked is page-locked, in pieces, too"
   gpu.page_lock(memory.data() + 4 * MiB, 4 * MiB);
   CHECK(gpu.is_page_locked(memory.data(), 4 * MiB));
   CHECK(gpu.is_page_locked(memory.data() + 4 * MiB, 4 * MiB));
-  CHECK(gpu.is_page_locked(memory.data() + MiB + 5, 6 * MiB));
-  CHECK(gpu.is_page_locked(memory.data(), 8 * MiB));
+  CHECK(gpu.is_page_locked(memory.data() + MiB + 5, 3 * MiB - 5));
+  CHECK_FALSE(gpu.is_page_locked(memory.data() + MiB + 5, 6 * MiB));
+  CHECK_FALSE(gpu.is_page_locked(memory.data(), 8 * MiB));
   CHECK_FALSE(gpu.is_page_locked(memory.data() + 4 * MiB, 8 * MiB));
   CHECK_FALSE(gpu.is_page_locked(memory.data() + 12 * MiB, MiB));
   if (!gpu.is_real()) return;

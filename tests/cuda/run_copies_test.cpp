@@ -2,6 +2,9 @@
 
 #include <cstring>
 #include <map>
+#include <vector>
+
+#include "run/backends/staged_copy.h"
 
 // What whole programs copy to a simulated GPU and back, by which way, and when.
 namespace anabranch::testing {
@@ -87,6 +90,64 @@ TEST_CASE("run: large arrays outside streams go to the GPU and back in pieces") 
   CHECK(right);
   CHECK(uploads_of(8 << 20) == 3);
   CHECK(uploads_of(40) == 1);
+  check_clean();
+}
+
+TEST_CASE("run: arrays of which some is page-locked go to the GPU, of any size") {
+  for (const std::int64_t n : {std::int64_t{1000}, std::int64_t{100'000}, std::int64_t{3 << 20}}) {
+    INFO(n << " numbers");
+    const Vector<double> x = numbers(n, 49);
+    const auto doubled = map([](Exp<double> e) { return e * 2.0; }, use(x));
+    const auto expected = run(doubled, {.backend = Backend::interpreter});
+    const WithFakeGpu gpu;
+    // One in the midst; then one beside it.
+    const auto third = static_cast<std::size_t>(n / 3);
+    gpu->page_lock(x.data() + third, third * sizeof(double));
+    CHECK(same(run(doubled, {.backend = Backend::cuda}).erased(), expected.erased()));
+    gpu->page_lock(x.data(), third * sizeof(double));
+    CHECK(same(run(doubled, {.backend = Backend::cuda}).erased(), expected.erased()));
+    check_clean();
+  }
+}
+
+TEST_CASE("staged copies bring what they are given, whatever of it is page-locked, on any threads") {
+  constexpr std::int64_t MiB = 1 << 20;
+  const auto executor = scheduler::make_plain_executor(2);
+  for (const std::int64_t bytes : {std::int64_t{1}, MiB - 3, 8 * MiB, 8 * MiB + 1, 25 * MiB + 7})
+    for (const bool threads : {false, true}) {
+      INFO(bytes << " bytes, threads " << threads);
+      const auto size = static_cast<std::size_t>(bytes);
+      std::vector<std::byte> from(size), to(size);
+      for (std::size_t i = 0; i < size; ++i) from[i] = static_cast<std::byte>(i * 7 + i / 1000);
+      const WithFakeGpu gpu;
+      {
+        const auto device = cuda::Device::get();
+        const cuda::DeviceBlock block = device->allocate(bytes);
+        runtime::DeviceStream stream(device, nullptr, 0);
+        scheduler::Executor* const on = threads ? executor.get() : nullptr;
+        gpu->page_lock(from.data() + size / 2, size - size / 2);
+        gpu->page_lock(to.data(), size / 2);
+        runtime::upload_staged(device, stream, on, block.address(), from.data(), bytes);
+        runtime::download_staged(device, stream, on, to.data(), block.address(), bytes);
+        CHECK(to == from);
+        CHECK(uploads_of(8 << 20) == bytes / (8 * MiB));
+      }
+      check_clean();
+    }
+}
+
+TEST_CASE("staged copies take one page-locked range as it lies") {
+  const WithFakeGpu gpu;
+  {
+    const auto device = cuda::Device::get();
+    constexpr std::int64_t bytes = std::int64_t{20} << 20;
+    const cuda::PinnedBlock locked(device, bytes);
+    std::memset(locked.data(), 3, static_cast<std::size_t>(bytes));
+    const cuda::DeviceBlock block = device->allocate(bytes);
+    runtime::DeviceStream stream(device, nullptr, 0);
+    runtime::upload_staged(device, stream, nullptr, block.address(), locked.data(), bytes);
+    CHECK(uploads_of(bytes) == 1);
+  }
   check_clean();
 }
 

@@ -9,7 +9,7 @@
 
 #include "ir/cancelled.h"
 #include "kernel/check_error.h"
-#include "run/backends/device_staging.h"
+#include "run/backends/staged_copy.h"
 
 namespace anabranch::runtime {
 
@@ -46,8 +46,8 @@ DeviceRun::DeviceRun(std::shared_ptr<cuda::Device> device, std::shared_future<De
       bounded_(bound > 0),
       budget_(usable(*device_, bound)),
       trace_(trace ? std::make_optional<DeviceTrace>(*trace, device_) : std::nullopt),
-      stop_memory_(device_, sizeof(cpu::StopWord)),
-      stop_word_(*new(stop_memory_.data()) cpu::StopWord(0)),
+      own_memory_(device_, stop_word_bytes + small_copy),
+      stop_word_(*new(own_memory_.data()) cpu::StopWord(0)),
       stop_signal_(stop, stop_word_),
       stream_(device_, this->trace(), 0),
       memory_(*this, stream_) {}
@@ -99,55 +99,6 @@ DeviceMemory DeviceRun::allocate(const char* what, std::int64_t bytes) {
 
 namespace {
 
-/// A large copy from or to memory that is not page-locked goes through two pieces that are: the host fills or
-/// empties one while the other is being copied.
-class StagedCopy {
- public:
-  static constexpr std::int64_t piece = staging_piece;
-
-  StagedCopy(const std::shared_ptr<cuda::Device>& device, DeviceStream& stream)
-      : stream_(stream), pieces_{Piece(device), Piece(device)} {}
-  /// The pieces are given back after the stream is done with them.
-  ~StagedCopy() { stream_.drain(); }
-  StagedCopy(const StagedCopy&) = delete;
-
-  void up(scheduler::Executor& executor, cuda::Address to, const std::byte* from, std::int64_t bytes) {
-    for (std::int64_t i = 0; i < count(bytes); ++i) {
-      Piece& p = pieces_[i % 2];
-      if (i >= 2) p.copied.synchronize();
-      fill_staging(executor, p.memory.data(), from + i * piece, size(i, bytes));
-      stream_.upload(to + static_cast<cuda::Address>(i * piece), p.memory.data(), size(i, bytes));
-      stream_.record(p.copied);
-    }
-  }
-
-  void down(scheduler::Executor& executor, std::byte* to, cuda::Address from, std::int64_t bytes) {
-    const auto start = [&](std::int64_t i) {
-      Piece& p = pieces_[i % 2];
-      stream_.download(p.memory.data(), from + static_cast<cuda::Address>(i * piece), size(i, bytes));
-      stream_.record(p.copied);
-    };
-    start(0);
-    for (std::int64_t i = 0; i < count(bytes); ++i) {
-      if (i + 1 < count(bytes)) start(i + 1);
-      pieces_[i % 2].copied.synchronize();
-      copy_on_all_threads(executor, to + i * piece, pieces_[i % 2].memory.data(), size(i, bytes));
-    }
-  }
-
- private:
-  struct Piece {
-    explicit Piece(const std::shared_ptr<cuda::Device>& device) : memory(device, piece), copied(device) {}
-    cuda::PinnedBlock memory;
-    cuda::DeviceEvent copied;
-  };
-  static std::int64_t count(std::int64_t bytes) { return (bytes + piece - 1) / piece; }
-  static std::int64_t size(std::int64_t i, std::int64_t bytes) { return std::min(piece, bytes - i * piece); }
-
-  DeviceStream& stream_;
-  Piece pieces_[2];
-};
-
 /// Memory for the launches that follow. It is given back at once: only later work of the stream gets it.
 cuda::Address lend_workspace(StreamMemory& memory, std::int64_t bytes) {
   DeviceMemory block = memory.take("workspace", bytes);
@@ -158,19 +109,19 @@ cuda::Address lend_workspace(StreamMemory& memory, std::int64_t bytes) {
 
 }  // namespace
 
-/// Until the stream is done, `from` stays as it is.
+/// What is small goes through memory that is at hand. The stream is done then, so that the next copy finds it free.
 void DeviceRun::upload_whole(cuda::Address to, const void* from, std::int64_t bytes) {
-  if (bytes < StagedCopy::piece || device_->is_page_locked(from, bytes))
-    stream_.upload(to, from, bytes);
-  else
-    StagedCopy(device_, stream_).up(executor_, to, static_cast<const std::byte*>(from), bytes);
+  if (bytes > small_copy) return upload_staged(device_, stream_, &executor_, to, from, bytes);
+  if (bytes > 0) std::memcpy(small_copies(), from, static_cast<std::size_t>(bytes));
+  stream_.upload(to, small_copies(), bytes);
+  stream_.synchronize();
 }
 
 void DeviceRun::download_whole(void* to, cuda::Address from, std::int64_t bytes) {
-  if (bytes < StagedCopy::piece || device_->is_page_locked(to, bytes))
-    stream_.download(to, from, bytes);
-  else
-    StagedCopy(device_, stream_).down(executor_, static_cast<std::byte*>(to), from, bytes);
+  if (bytes > small_copy) return download_staged(device_, stream_, &executor_, to, from, bytes);
+  stream_.download(small_copies(), from, bytes);
+  stream_.synchronize();
+  if (bytes > 0) std::memcpy(to, small_copies(), static_cast<std::size_t>(bytes));
 }
 
 namespace {
@@ -301,7 +252,6 @@ cuda::Address DeviceRun::place_of(const HostArray& array, std::size_t component)
   DeviceMemory memory = memory_.take("inputs held whole", bytes);
   try {
     upload_whole(memory.address(), array->buffers[component].get(), bytes);
-    stream_.synchronize();
   } catch (...) {
     stream_.drain();
     throw;

@@ -198,6 +198,9 @@ class DeviceRun {
   void rearrange_global_here(const plan::RearrangeStep& step, GlobalValues& values);
   cuda::Address record_of_no_checks();
   void drop_unused();
+  static constexpr std::int64_t stop_word_bytes = 256;  ///< a place of its own
+  static constexpr std::int64_t small_copy = 64 << 10;
+  std::byte* small_copies() const { return own_memory_.data() + stop_word_bytes; }
   void upload_whole(cuda::Address to, const void* from, std::int64_t bytes);
   void download_whole(void* to, cuda::Address from, std::int64_t bytes);
 
@@ -207,8 +210,8 @@ class DeviceRun {
   bool bounded_;
   scheduler::Budget budget_;
   std::optional<DeviceTrace> trace_;
-  cuda::PinnedBlock stop_memory_;
-  cpu::StopWord& stop_word_;  ///< in `stop_memory_`, where running kernels see it
+  cuda::PinnedBlock own_memory_;
+  cpu::StopWord& stop_word_;  ///< in `own_memory_`, where running kernels see it
   StopSignal stop_signal_;
   std::recursive_mutex mutex_;  ///< of all about global arrays, and of counts
   DeviceStream stream_;         ///< of the global group

@@ -69,7 +69,8 @@ class FakeGpu {
   /// Names of all members of DriverApi.
   static std::vector<std::string> entries();
 
-  /// Memory of the user's is page-locked from now on, as if by cuMemHostRegister.
+  /// Memory of the user's is page-locked from now on, as if by cuMemHostRegister. A copy from or to memory of which only some is
+  /// page-locked, or which lies in two such ranges, is refused: CUDA_ERROR_INVALID_VALUE.
   void page_lock(const void* memory, std::size_t bytes);
 
   std::vector<LogEntry> log() const;

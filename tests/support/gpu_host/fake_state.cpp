@@ -103,6 +103,15 @@ std::pair<const void*, std::size_t> FakeState::page_locked_range(const void* at)
                                 : std::pair<const void*, std::size_t>(nullptr, 0);
 }
 
+Result FakeState::check_host_range(const void* at, std::size_t bytes) const {
+  const auto* const first = static_cast<const char*>(at);
+  const char* const end = first + bytes;
+  if (const auto [begin, size] = page_locked_range(at); size != 0)
+    return end <= static_cast<const char*>(begin) + size ? cuda::success : invalid_value;
+  const auto next = page_locked_by_user.upper_bound(first);
+  return next == page_locked_by_user.end() || next->first >= end ? cuda::success : invalid_value;
+}
+
 Result FakeState::check_range(const char* what, cuda::DevicePointer at, std::size_t bytes) {
   if (memory.holds(pointer(at), bytes)) return cuda::success;
   violate(std::string(what) + " of " + std::to_string(bytes) + " bytes outside of device memory");

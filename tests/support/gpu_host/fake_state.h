@@ -116,6 +116,8 @@ struct FakeState {
   Result enqueue(cuda::StreamHandle handle, LogEntry entry, std::function<Result()> run);
   /// The page-locked range that this is in; of size 0: none.
   std::pair<const void*, std::size_t> page_locked_range(const void* at) const;
+  /// A copy's host side: one page-locked range, or memory of which none is page-locked.
+  Result check_host_range(const void* at, std::size_t bytes) const;
   /// A copy's device side, when it is asked for and when it is done.
   Result check_range(const char* what, cuda::DevicePointer at, std::size_t bytes);
 };

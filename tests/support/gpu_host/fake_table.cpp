@@ -388,6 +388,7 @@ cuda::DriverApi fake_table() {
                            cuda::StreamHandle stream) {
     return enter("memcpy_htod_async", Needs::context, Kind::ordinary, [&](FakeState& s) {
       if (s.check_range("upload", to, bytes) != cuda::success) return invalid_value;
+      if (s.check_host_range(from, bytes) != cuda::success) return invalid_value;
       return s.enqueue(stream, {upload, false, 0, static_cast<std::int64_t>(bytes)}, [&s, to, from, bytes] {
         const Result r = s.check_range("upload", to, bytes);
         if (r == cuda::success) std::memcpy(pointer(to), from, bytes);
@@ -398,6 +399,7 @@ cuda::DriverApi fake_table() {
   t.memcpy_dtoh_async = [](void* to, cuda::DevicePointer from, std::size_t bytes, cuda::StreamHandle stream) {
     return enter("memcpy_dtoh_async", Needs::context, Kind::ordinary, [&](FakeState& s) {
       if (s.check_range("download", from, bytes) != cuda::success) return invalid_value;
+      if (s.check_host_range(to, bytes) != cuda::success) return invalid_value;
       return s.enqueue(stream, {download, false, 0, static_cast<std::int64_t>(bytes)}, [&s, to, from, bytes] {
         const Result r = s.check_range("download", from, bytes);
         if (r == cuda::success) std::memcpy(to, pointer(from), bytes);
