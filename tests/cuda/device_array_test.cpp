@@ -64,6 +64,19 @@ auto rank_step() {
 
 }  // namespace
 
+TEST_CASE("device arrays: a large one comes to the host in pieces, by way of page-locked memory") {
+  const WithFakeGpu gpu;
+  {
+    const auto program = compile<Vector<double>>([](auto v) { return halves(v); });
+    const Vector<double> x = numbers((3 << 20) + 5, 3);  // 24 MiB and some
+    const auto there = program.run_on_device(on_gpu, x);
+    CHECK(same_bits(there.host(), program.run({.backend = Backend::interpreter}, x)));
+    CHECK(downloads(8 << 20) == 3);
+    CHECK(downloads(1 << 20) == 3);  // the rest is small
+  }
+  check_clean();
+}
+
 TEST_CASE("device arrays: an argument is copied to the GPU once, and is an array everywhere else") {
   const WithFakeGpu gpu;
   {

@@ -60,9 +60,8 @@ ResidentCopy::~ResidentCopy() {
 
 void ResidentCopy::download(void* to, std::int64_t bytes) {
   on_device(*device_, [&] {
-    cuda::Stream stream(device_);
-    stream.download(to, address(), bytes);
-    stream.synchronize();
+    DeviceStream stream(device_, nullptr, 0);
+    download_staged(device_, stream, nullptr, to, address(), bytes);
   });
 }
 
