@@ -86,6 +86,22 @@ TEST_CASE("run: freed blocks that are kept count, too, where there is a bound") 
   check_clean();
 }
 
+TEST_CASE("run: under a bound nothing is given back to the driver while there is room") {
+  FakeOptions pooled;
+  pooled.exact_memory = false;
+  const WithFakeGpu gpu(pooled);
+  {
+    const Csr a(3000, 100, 14, 60);
+    const auto program = compile(multiply(a.source(), numbers(100, 15)));
+    const RunOptions options{
+        .backend = Backend::cuda, .gpu_memory = std::int64_t{64} << 20, .scheduler = "fixed:1000"};
+    for (int k = 0; k < 3; ++k) program.run(options);
+    CHECK(gpu->calls("mem_alloc") > 0);
+    CHECK(gpu->calls("mem_free") == 0);
+  }
+  check_clean();
+}
+
 TEST_CASE("run: a chunk that does not fit is halved, an item that does not fit is refused") {
   std::vector<Vector<double>> rows(40, numbers(100, 16));
   const std::int64_t bound = 30'000;

@@ -88,7 +88,8 @@ DeviceMemory DeviceRun::allocate(const char* what, std::int64_t bytes) {
     else
       out.reservation = budget_.reserve(what, device_->least(wanted));
     out.block = device_->allocate(wanted, out.reservation.bytes());
-    // Where there is a bound, it counts freed memory that is kept for later requests, too.
+    // Where there is a bound, it counts freed memory that is kept for later requests, too. Only a block that is new can take
+    // both together past it: else nothing is given back, for which the driver would wait for the device.
     if (bounded_) device_->trim(budget_.available());
     return out;
   } catch (const scheduler::BudgetExceeded& e) {
