@@ -46,6 +46,14 @@ case ",$1," in
   {fails}) echo 'expected 1, got 2'; {how} ;;
 esac
 """
+# Tests that fail beside each other, and together in one process.
+LONE_TESTS = """\
+[ "$1" = --list-test-names-only ] && { seq -f 'alone %g' 6; exit; }
+case $1 in *,*) exit 42 ;; esac
+mkdir "$0.busy" || exit 43
+sleep 0.2
+rmdir "$0.busy"
+"""
 QUICK_TESTS = """\
 [ "$1" = --list-test-names-only ] && echo 'comes first'
 true
@@ -175,6 +183,24 @@ class GpuCheck(unittest.TestCase):
             self.assertEqual(results, {f"public, [number] {n}": "passed" if n != 27 else result for n in range(1, 46)})
             self.assertEqual(sorted(line.count("public") for line in asked), [1] * 20 + [5, 20, 20])
             (self.root / "bin" / "test_public.asked").unlink()
+
+    def test_what_is_run_again_has_nothing_beside_it(self):
+        write_program(self.root / "bin" / "test_cuda_gpu", QUICK_TESTS)
+        write_program(self.root / "bin" / "test_public", LONE_TESTS)
+        self.assertEqual(self.run_check("--part=tests", "--test-seconds=10", "--jobs=4"), 1, self.printed)
+        results = self.results("tests")
+        for n in range(1, 7):
+            self.assertEqual(results[f"test_public: alone {n}"], "passed")
+        self.assertNotIn("exclusive", self.text)
+
+    def test_a_gpu_that_takes_one_process_gets_one_at_a_time(self):
+        write_program(self.root / "bin" / "test_cuda_gpu", LONE_TESTS)
+        self.run_check("--part=tests", "--test-seconds=10", "--jobs=4", STUB_CUDA_COMPUTE_MODE="3")
+        results = self.results("tests")
+        for n in range(1, 7):
+            self.assertEqual(results[f"test_cuda_gpu: alone {n}"], "passed")
+        self.assertEqual(self.report["machine"]["gpu"]["compute mode"], "exclusive process")
+        self.assertIn("one process at a time (compute mode: exclusive process)", self.text)
 
     def test_tests_that_fail_only_beside_each_other_are_a_failure(self):
         asked, results = self.run_many_public_tests("*'] 6,'*'] 7,'*")

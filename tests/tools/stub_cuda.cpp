@@ -1,5 +1,5 @@
 // As much of a driver as scripts/gpu-check asks of one, for its test. With STUB_CUDA_LOST in the environment
-// the GPU is lost as soon as a file of that name exists.
+// the GPU is lost as soon as a file of that name exists; STUB_CUDA_COMPUTE_MODE is its compute mode.
 #include <unistd.h>
 
 #include <cstddef>
@@ -18,7 +18,9 @@ STUB_CUDA cuDeviceGetName(char* name, int length, int /*device*/) {
 }
 STUB_CUDA cuDriverGetVersion(int* version) { return *version = 13000, success; }
 STUB_CUDA cuDeviceGetAttribute(int* value, int attribute, int /*device*/) {
-  return *value = attribute == 75 ? 9 : 0, success;  // the parts of the compute capability
+  constexpr int compute_mode = 20, major = 75;
+  const char* mode = std::getenv("STUB_CUDA_COMPUTE_MODE");
+  return *value = attribute == major ? 9 : attribute == compute_mode && mode ? std::atoi(mode) : 0, success;
 }
 STUB_CUDA cuDevicePrimaryCtxRetain(void** context, int /*device*/) { return *context = nullptr, success; }
 STUB_CUDA cuCtxSetCurrent(void* /*context*/) { return success; }
