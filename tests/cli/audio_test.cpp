@@ -465,7 +465,6 @@ TEST_CASE("audio: what it says") {
                            "rms, zero_crossing_rate", "Run", "Stream    431 windows in ", "Time", "opening",
                            "times as fast as it plays", "Memory", "f.npz"})
     CHECK(o.out.find(part) != std::string::npos);
-  CHECK(!command(with(base, {"--progress"})).err.empty());
   // Runs are over all files, the rest of the last one's stream.
   io_test::write_file(dir / "b.wav", wav(audio_signal(2'205, 9)));
   const Arguments two{"audio", dir / "a.wav", dir / "b.wav", "--out", dir / "f.npz", "--repeat", "3"};
@@ -512,6 +511,28 @@ TEST_CASE("audio: what it says") {
   const auto bands = command(with(above("20000"), {"--json"})).json();
   CHECK(bands["empty_mel_bands"] == 2);
   CHECK(bands["mel_bands_above_half_rate"] == 4);
+}
+
+TEST_CASE("audio: progress counts the windows of one file, and says of which") {
+  const TemporaryDirectory dir;
+  for (const char* name : {"a.wav", "c.wav"}) io_test::write_file(dir / name, ten_seconds());
+  io_test::write_file(dir / "b.wav", wav(audio_signal(2'205, 9)));
+  io_test::write_file(dir / "s.txt", "0 100\n5000 200\n");
+  const auto last_line = [&](const Arguments& arguments) {
+    const Outcome o = command(with({"audio"}, with(arguments, {"--out", dir / "f.npz", "--progress"})));
+    INFO(o.err);
+    CHECK(o.status == 0);
+    REQUIRE(o.err.ends_with('\n'));
+    const std::string lines = o.err.substr(0, o.err.size() - 1);
+    return lines.substr(lines.rfind('\n') + 1);  // npos + 1 is 0
+  };
+  CHECK(last_line({dir / "a.wav"}).starts_with("100 %, 431 of 431 items, 883 k elements, "));
+  CHECK(last_line({dir / "a.wav", dir / "b.wav"}).starts_with("file 2 of 2: 100 %, 5 of 5 items, "));
+  CHECK(last_line({dir / "b.wav", dir / "a.wav", dir / "c.wav", "--features", "mfcc,rms", "--repeat", "2",
+                   "--hop-length", "1024"})
+            .starts_with("file 3 of 3: 100 %, 216 of 216 items, "));
+  CHECK(last_line({dir / "a.wav", "--segments", dir / "s.txt", "--features", "rms"})
+            .starts_with("100 %, 2 of 2 items, 300 elements, "));
 }
 
 TEST_CASE("audio --json: the schema of docs/audio.md") {
