@@ -54,11 +54,12 @@ std::vector<NamedContest> all_contests(const Bench& bench) {
   add("spmv/27/float", [make = matrices(bench)[0].make](const Bench& b, const std::string& name) {
     return hold_spmv<float>(b, name, make());
   });
-  for (const auto& [name, n] : {std::pair{"dot/large", 5e7}, {"dot/1e5", 1e5}, {"dot/1e6", 1e6}})
+  for (const auto& [name, n] :
+       {std::pair{"dot/large", 5e7}, {"dot/16M", 0x1p24}, {"dot/1e5", 1e5}, {"dot/1e6", 1e6}})
     add(name,
         [n = n](const Bench& b, const std::string& of) { return hold_dot<double>(b, of, b.scaled(n)); });
-  add("dot/large/float",
-      [](const Bench& b, const std::string& name) { return hold_dot<float>(b, name, b.scaled(5e7)); });
+  for (const auto& [name, n] : {std::pair{"dot/large/float", 5e7}, {"dot/16M/float", 0x1p24}})
+    add(name, [n = n](const Bench& b, const std::string& of) { return hold_dot<float>(b, of, b.scaled(n)); });
   for (const auto& [name, n] : {std::pair{"map/double", 5e7}, {"map/1e5", 1e5}, {"map/1e6", 1e6}})
     add(name,
         [n = n](const Bench& b, const std::string& of) { return hold_map<double>(b, of, b.scaled(n)); });
