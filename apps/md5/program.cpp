@@ -204,8 +204,9 @@ Digest md5(const Message& candidate) {
 }
 
 Exp<bool> contains(const Targets& targets, const Word& first) {
-  const auto bit = cast<std::int64_t>(first) & (size(targets.bits) * 32 - 1);
-  const auto is_marked = test_bit(targets.bits[bit >> 5], bit & 31);
+  // In 32 bits, as many of which are in a vector as hashes.
+  const Word bit = first & (cast<std::uint32_t>(size(targets.bits)) * 32u - 1u);
+  const auto is_marked = test_bit(targets.bits[bit >> 5], bit & 31u);
   const auto bucket = (cast<std::int64_t>(first) * (size(targets.begins) - 1)) >> 32;
   const auto search = [&] {
     const auto is_below = [&](const auto& at) {

@@ -30,12 +30,12 @@ class Counter final : public SourceBase {
     if (left <= 0) return false;
     const std::int64_t items =
         std::max<std::int64_t>(1, std::min({left, limit.items, limit.work, limit.bytes / 8}));
-    auto numbers = std::make_shared<std::vector<std::int64_t>>(static_cast<std::size_t>(items));
-    std::iota(numbers->begin(), numbers->end(), at_);
+    auto numbers = std::make_shared_for_overwrite<std::int64_t[]>(static_cast<std::size_t>(items));
+    std::iota(numbers.get(), numbers.get() + items, at_);
     at_ += items;
     chunk = SourceChunk{items, items, 8 * items, {}};
     chunk.arrays.resize(1);
-    chunk.arrays[0].data.push_back(std::shared_ptr<const void>(numbers, numbers->data()));
+    chunk.arrays[0].data.emplace_back(numbers, numbers.get());
     return true;
   }
   void rewind() override { at_ = 0; }
