@@ -704,7 +704,7 @@ std::shared_ptr<const LoadedUnit> Device::load_anew(const Unit& unit, const std:
             .c_str());
   out->compiled.image.clear();
   out->compiled.image.shrink_to_fit();
-  for (const Function function : out->entries) out->blocks_at_a_time.push_back(fit_shared_memory(function));
+  for (Function function : out->entries) out->blocks_at_a_time.push_back(fit_shared_memory(function));
   return out;
 }
 
