@@ -145,7 +145,7 @@ std::int64_t SoundFile::read(float* into, std::int64_t frames) {
   return got;
 }
 
-/// As libsndfile makes floats of them, to the bit, but in vectors: it takes four times as long as reading them.
+/// As libsndfile makes floats of them, to the bit, but in vectors.
 std::int64_t SoundFile::read_integers(float* into, std::int64_t frames) {
   const SoundLibrary& library = sound_library();
   const std::int64_t channels = header_.channels, step = std::ssize(integers_) / channels;
