@@ -181,9 +181,11 @@ Digest md5(const Message& candidate) {
   auto [a, b, c, d] = start;
   for (int step = 0; step < 64; ++step) {
     const int round = step / 16;
+    // Of b, c and d no two are beside each other in two steps of the third round: what those had in common would be computed once,
+    // and cost more than an instruction of three operands does.
     const Word mixed = round == 0   ? d ^ (b & (c ^ d))
                        : round == 1 ? c ^ (d & (b ^ c))
-                       : round == 2 ? b ^ c ^ d
+                       : round == 2 ? (b ^ d) ^ c
                                     : c ^ (b | ~d);
     const int k = round == 0   ? step
                   : round == 1 ? (5 * step + 1) % 16

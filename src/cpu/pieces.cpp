@@ -64,6 +64,8 @@ class Cutter {
         return bound_.scalars[static_cast<std::size_t>(e.slot)];
       case Kind::per_item:
         return static_cast<const std::int64_t*>(buffer(e.slot))[item];
+      case Kind::number:
+        return bound_.scalars[static_cast<std::size_t>(e.slot)] + item;
       case Kind::ragged:
         break;
     }

@@ -112,6 +112,7 @@ std::string Generator::extent(const kernel::KernelExtent& e) {
 
 std::string Generator::extent_of_item(const kernel::KernelExtent& e) {
   if (e.kind == Kind::per_item) return fmt::format("load({}, item)", buffer(e.slot, "i64"));
+  if (e.kind == Kind::number) return fmt::format("a.s{} + item", e.slot);
   return fmt::format(
       "ragged({}, item, {})", buffer(e.slot, offset_type(e.offsets)),
       e.divisor_kind == Kind::constant ? literal_text(e.divisor) : fmt::format("a.s{}", e.divisor));

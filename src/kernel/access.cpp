@@ -163,6 +163,7 @@ void Accesses::bind_parameters(const Lanes& lanes) {
 
 Motion Accesses::extent(const KernelExtent& extent) const {
   if (extent.kind == KernelExtent::Kind::constant) return Motion::same(extent.value);
+  if (extent.kind == KernelExtent::Kind::number) return sum(Motion::same(), item_);
   return extent.same_for_all() || item_.is_same() ? Motion::same() : Motion{};
 }
 

@@ -36,6 +36,7 @@ struct KernelExtent {
     constant,  ///< `value`
     uniform,   ///< scalars[slot]: known when the kernel is launched
     per_item,  ///< buffers[slot][item], int64
+    number,    ///< scalars[slot] + item: the item's number in its stream
     ragged,    ///< (offsets[item + 1] - offsets[item]) / (product of the inner extents): the outermost extent
                ///< of a segmented array whose other extents are uniform; the offsets are in buffers[slot],
                ///< `divisor` is that product

@@ -21,6 +21,8 @@ std::string extent_text(const KernelExtent& e) {
       return fmt::format("scalar{}", e.slot);
     case KernelExtent::Kind::per_item:
       return fmt::format("buffer{}[item]", e.slot);
+    case KernelExtent::Kind::number:
+      return fmt::format("scalar{} + item", e.slot);
     case KernelExtent::Kind::ragged: {
       std::string text = fmt::format("length(buffer{}:{})", e.slot, e.offsets == OffsetType::int32 ? 32 : 64);
       if (e.divisor_kind == KernelExtent::Kind::constant && e.divisor == 1) return text;

@@ -71,6 +71,7 @@ class Verifier {
       case Kind::constant:
         return;
       case Kind::uniform:
+      case Kind::number:
         return scalar_slot(e.slot);
       case Kind::per_item:
         return buffer_slot(e.slot);

@@ -90,7 +90,7 @@ class Builder {
   }
 
   void uniform(KernelExtent& extent) {
-    if (extent.same_for_all()) return;
+    if (extent.same_for_all() || extent.kind == KernelExtent::Kind::number) return;
     KernelExtent same;
     same.kind = KernelExtent::Kind::uniform;
     same.slot = step_.kernel.scalar_slots + number_of(extent);

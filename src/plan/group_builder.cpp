@@ -18,7 +18,7 @@ void GroupBuilder::provide(std::span<const Ref> roots) {
       continue;
     }
     const Ref array(node);
-    if (is_global(array)) continue;
+    if (is_global(array) || is_number(array)) continue;
     const bool foreign =
         !stage_ && context_.staged.facts_of(array).form != Form::avoided;  // an item of some stage
     if (foreign) continue;
@@ -49,6 +49,14 @@ int GroupBuilder::item_number(const Node* p) const {
   for (std::size_t i = 0; i < stage_->items.size(); ++i)
     if (stage_->items[i].get() == p) return static_cast<int>(i);
   return -1;
+}
+
+bool GroupBuilder::is_number(const Ref& array) const {
+  const int item = item_number(array.get());
+  return item >= 0 &&
+         std::any_of(stage_->sources.begin(), stage_->sources.end(), [&](const StageSource& source) {
+           return source.node->op() == Op::produce && source.first == item;
+         });
 }
 
 bool GroupBuilder::depends_on_item(const Node& node) const { return stage_ && mentions(node, stage_->items); }
@@ -390,7 +398,8 @@ int GroupBuilder::result_of(const Ref& node, int result) {
   if (!own || array(number).result >= 0) number = copy_of(node);
   PlanArray& array = group_.arrays[static_cast<std::size_t>(number)];
   array.result = result;
-  if (is_item(node) && !may_overlap(*stage_, node)) array.copy_of_item = item_number(node.get());
+  if (is_item(node) && !is_number(node) && !may_overlap(*stage_, node))
+    array.copy_of_item = item_number(node.get());
   return number;
 }
 

@@ -75,6 +75,8 @@ class GroupBuilder {
   }
   /// Is this array one of the stage's items?
   bool is_item(const ir::Ref& array) const { return item_number(array.get()) >= 0; }
+  /// Is it the item's number, of which nothing need be stored?
+  bool is_number(const ir::Ref& array) const;
   /// Or what a program inside of the stage gives?
   bool is_of_items(const ir::Ref& array) const {
     return is_item(array) || (stage_ && ir::is_nested(*stage_, *array));

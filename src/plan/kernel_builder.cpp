@@ -150,6 +150,7 @@ void KernelBuilder::bind(const std::vector<std::vector<Ref>*>& bodies) {
 
 Ref KernelBuilder::rule(const Ref& original, const Ref& rebuilt) {
   if (!is_read(original->op())) return rebuilt;
+  if (group_.is_number(Read(original).array())) return number_of_item();
   const Ref view = array_parameter(Read(original).array());
   // Rank 0 has one position, which is always there.
   const bool in_bounds =
@@ -177,6 +178,17 @@ Ref KernelBuilder::scalar_for(const Ref& e) {
   kernel_.scalars.push_back(bound);
   scalars_[key.get()] = bound.parameter;
   return bound.parameter;
+}
+
+Ref KernelBuilder::number_of_item() {
+  if (!number_) {
+    number_ = parameter(Type::element(ScalarType::int64), kernel_.place);
+    KernelExtent number;
+    number.kind = KernelExtent::Kind::number;
+    number.slot = scalar(first_item);
+    kernel_.scalars.push_back({number_, number});
+  }
+  return number_;
 }
 
 Ref KernelBuilder::array_parameter(const Ref& node) {

@@ -41,6 +41,7 @@ class KernelBuilder {
   ir::Ref rule(const ir::Ref& original, const ir::Ref& rebuilt);
   ir::Ref scalar_for(const ir::Ref& e);
   ir::Ref whole_shape(const ir::Node& shape);
+  ir::Ref number_of_item();
   ir::Ref array_parameter(const ir::Ref& node);
   void unshare_functions(const std::vector<std::vector<ir::Ref>*>& bodies);
   void find_checks(const std::vector<ir::Ref>& body);
@@ -51,6 +52,7 @@ class KernelBuilder {
   Kernel& kernel_;
   std::unordered_map<const ir::Node*, ir::Ref> arrays_;
   std::unordered_map<const ir::Node*, ir::Ref> scalars_;
+  ir::Ref number_;  ///< of the item in its stream; null: nothing mentions it
   std::vector<ir::Ref> kept_;
 };
 

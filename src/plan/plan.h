@@ -132,11 +132,14 @@ struct EqualItems {
   std::int64_t from_length = 0;  ///< rows that are shorter are computed faster as they are
 };
 
+/// In place of a uniform: the number of the chunk's first item in its stream.
+constexpr int first_item = -1;
+
 struct KernelStep {
   Kernel kernel;
   PlanLayout positions;            ///< that the kernel computes
   std::vector<BufferRef> buffers;  ///< per buffer slot
-  std::vector<int> scalars;        ///< per scalar slot: index into the group's uniforms
+  std::vector<int> scalars;        ///< per scalar slot: index into the group's uniforms, or first_item
   std::vector<int> outputs;        ///< arrays of the group, each once, in the order of kernel.outputs
   /// Arrays are made by the step that writes them first. Another one may write further elements of them.
   bool makes_outputs = true;

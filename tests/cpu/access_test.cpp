@@ -57,6 +57,18 @@ void check_code(const kernel::Kernel& kernel, AccessPattern pattern) {
 
 }  // namespace
 
+TEST_CASE("neighbouring items have neighbouring numbers") {
+  KernelBuilder k(kernel::Map{}, true, 100);
+  const kernel::KernelExtent n = k.uniform_extent(1000);
+  const Ref a = k.array(kernel::Form::avoided, {ScalarType::float64}, {n}, k.buffer(doubles(1000)));
+  k.output(kernel::Form::regular, {ScalarType::float64}, {}, 100);
+  const Ref read = ir::index(a, k.scalar_parameter(k.number_extent(40)));
+  k.kernel().body = {read};
+  k.find_checks();
+  CHECK(kernel::Accesses(k.kernel()).of(*read) == Motion::steady(1));
+  check_code(k.kernel(), AccessPattern::contiguous);
+}
+
 TEST_CASE("how reads of a map move from lane to lane, and the code they become") {
   struct Case {
     const char* what;

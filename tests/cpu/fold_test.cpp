@@ -57,6 +57,14 @@ TEMPLATE_TEST_CASE("commutative folds keep the canonical order", "", half, float
   all_operators<TestType>();
 }
 
+TEST_CASE("a fold of elements times the number of their item") {
+  auto k = rows_of<double>(repeated(), Primitive::add, true);
+  auto& body = k.kernel().body[0];
+  const ir::Ref number = k.scalar_parameter(k.number_extent(1000));
+  body = ir::primitive(Primitive::multiply, {body, ir::cast(ScalarType::float64, number)});
+  CHECK(disagreement(k) == "");
+}
+
 TEST_CASE("a fold without a seed fails on an empty row") {
   auto k = rows_of<double>({3, 0, 2}, Primitive::add, false);
   k.find_checks();

@@ -73,6 +73,19 @@ TEST_CASE("items of one element are lanes") {
   }
 }
 
+TEST_CASE("the number of an item in its stream") {
+  for (const std::int64_t items : {0, 1, 7, 16, 33, 35}) {
+    auto k = read_by_number(items);
+    CHECK(disagreement(k, {0, 3, 20}) == "");
+  }
+  auto failing = read_by_number(50);
+  CHECK(disagreement(failing, {0, 3}) == "");
+  for (const auto& rows : {lengths, std::vector<std::int64_t>(300, 3)}) {
+    auto k = scaled_by_number(rows);
+    CHECK(disagreement(k, {0, 7, 1000}) == "");
+  }
+}
+
 TEST_CASE("arrays of rank 0 to 4, in and outside streams, shifted and transposed reads") {
   for (const bool over_items : {false, true})
     for (const auto& shape : std::vector<std::vector<std::int64_t>>{

@@ -86,6 +86,15 @@ TEST_CASE("cuda: items of one element") {
   CHECK(cuda_disagreement(r.k) == "");
 }
 
+TEST_CASE("cuda: the number of an item in its stream") {
+  for (const std::int64_t items : {1, 33, 35, 50}) {
+    auto k = read_by_number(items);
+    CHECK(cuda_disagreement(k) == "");
+  }
+  auto k = scaled_by_number(lengths);
+  CHECK(cuda_disagreement(k) == "");
+}
+
 TEST_CASE("cuda: arrays of rank 0 to 4, in and outside streams, shifted and transposed reads") {
   for (const bool over_items : {false, true})
     for (const auto& shape : std::vector<std::vector<std::int64_t>>{

@@ -182,7 +182,7 @@ TEST_CASE(
     INFO(text_of(p.plan));
     CHECK(steps_of(p.plan.global) == row.once);
     const plan::Group& chunk = chunk_of(p);
-    CHECK(steps_of(chunk) == "kernel extent -> 1, kernel extent -> 3, scan d0, kernel fold -> 4");
+    CHECK(steps_of(chunk) == "kernel extent -> 0, kernel extent -> 2, scan d0, kernel fold -> 3");
     REQUIRE(chunk.domains.size() == 2);
     CHECK(chunk.domains[1].first_only);
     int first = 0;

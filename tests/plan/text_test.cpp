@@ -108,19 +108,18 @@ stage 0, for every chunk:
        R"(once per run:
   g0 : avoided Vector double = stream result; 8 B x u1; result of a stream
 stage 0, for every chunk:
-  c0 : regular Scalar int64 = item 0; 8 B x items; read from the source
-  c1 : segmented Vector double = computed; 8 B x elements under d0; a result; result 0
-  c2 : regular Scalar int64 = computed; 8 B x items; a shape that depends on the item
+  c0 : segmented Vector double = computed; 8 B x elements under d0; a result; result 0
+  c1 : regular Scalar int64 = computed; 8 B x items; a shape that depends on the item
   d0 : offsets computed from 1 extents
-  c2 <- kernel extent: map over items
-  in0 : regular Scalar int64 [] buffer1
+  c1 <- kernel extent: map over items
+  n0 = scalar0 + item
   out : regular Scalar int64 [] buffer0
-  out[item; ] = (in0[()] % 3)
+  out[item; ] = (n0 % 3)
   d0 <- offsets from the items' sizes
-  c1 <- kernel fill: map over items
+  c0 <- kernel fill: map over items
   out : segmented Vector double [buffer0[item]] buffer2 offsets1:64
   out[item; i] = 1
-  elements of result 0 (c1)
+  elements of result 0 (c0)
 )"},
       {"the rows of an array: no copy, no offsets",
        {[] { return consume(elements(map_seq([](V a) { return product(a); }, rows(m())))); }},

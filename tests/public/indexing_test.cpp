@@ -163,5 +163,28 @@ TEST_CASE("an index whose ends are in range, but which wraps around between them
   }
 }
 
+TEST_CASE("an unsigned index of 32 bits, below 2^31 and above") {
+  using U = Exp<std::uint32_t>;
+  const auto a = use(numbers<double>(100, 1));
+  const auto given =
+      vector_of(200, [](std::int64_t i) { return static_cast<std::uint32_t>(i * 0x9E3779B9); });
+  const auto v = use(given);
+  agree(
+      map([=](const U& x) { return a[cast<std::int64_t>((x >> 26) & 63u)] + a[cast<std::int64_t>(x >> 27)]; },
+          v));
+  fails<RunError>(map([=](const U& x) { return a[cast<std::int64_t>(x >> 1)]; }, v), {"out of range 0..99"});
+  // A loop's state that begins with 0 and is 2^32 - 1 in the second round of some lanes.
+  const auto second_round = [=](const U& x) {
+    const auto read = [=](const auto& state) {
+      auto [at, rounds] = state;
+      return pack(cond(a[cast<std::int64_t>(at)] > -1e300, cond(x % 7u == 3u, 0xffffffffu, 1u), 0u),
+                  rounds + 1);
+    };
+    return get<0>(
+        while_loop([](const auto& state) { return get<1>(state) < 2; }, read, pack(U(0u), Exp<int>(0))));
+  };
+  fails<RunError>(map(second_round, v), {"index 4294967295 out of range 0..99"});
+}
+
 }  // namespace
 }  // namespace anabranch::testing

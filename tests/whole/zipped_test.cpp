@@ -140,7 +140,7 @@ std::shared_ptr<SourceBase> rows(std::int64_t length) { return std::make_shared<
 }  // namespace
 
 TEST_CASE("sources that are read in step share the bytes of a chunk by the size of their items") {
-  const auto counter = [] { return runtime::make_counter(10'000); };
+  const auto counter = [] { return runtime::make_counter(10'000, true); };
   const std::vector<std::vector<std::shared_ptr<SourceBase>>> all{{rows(100), rows(1)},
                                                                   {rows(1), rows(100)},
                                                                   {rows(100), counter()},

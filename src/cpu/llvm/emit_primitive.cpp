@@ -216,6 +216,25 @@ Value Emitter::primitive(const ir::Node& node) {
   return apply(node, operands);
 }
 
+namespace {
+/// Whether a uint32 is below 2^31 whatever the data are, by its last operation.
+bool is_below_sign(const ir::Node& node) {
+  if (node.op() != ir::Op::primitive) return false;
+  const auto operands = ir::PrimitiveTerm(node).operands();
+  const auto is_constant = [&](std::size_t i, std::uint64_t least, std::uint64_t most) {
+    const ir::Node& operand = *operands[i];
+    return operand.op() == ir::Op::constant && operand.payload().bits >= least &&
+           operand.payload().bits <= most;
+  };
+  constexpr std::uint64_t most = (std::uint64_t{1} << 31) - 1;
+  const Primitive primitive = node.payload().primitive;
+  if (primitive == Primitive::shift_right) return is_constant(1, 1, 31);
+  if (primitive == Primitive::bit_and) return is_constant(0, 0, most) || is_constant(1, 0, most);
+  return primitive == Primitive::cast && size_of(ir::PrimitiveTerm(node).operand_type()) < 4 &&
+         ir::scalar_info(ir::PrimitiveTerm(node).operand_type()).kind == ir::ScalarKind::unsigned_integer;
+}
+}  // namespace
+
 Value Emitter::apply(const ir::Node& node, std::span<const Value> operands) {
   const Primitive primitive = node.payload().primitive;
   const ScalarType type = ir::PrimitiveTerm(node).operand_type();
@@ -238,10 +257,14 @@ Value Emitter::apply(const ir::Node& node, std::span<const Value> operands) {
       kernel::build_primitive(builder, primitive, result_type, std::span(std::as_const(x))).v;
   if (uniform_all) return uniform(result);
   Value out = varying(result);
-  if (primitive == Primitive::cast && type == ScalarType::int32 && result_type == ScalarType::int64) {
-    out.memory = operands[0].memory;
-    out.memory_type = operands[0].memory_type;
-    out.narrow = x[0].v;
+  if (primitive == Primitive::cast && result_type == ScalarType::int64) {
+    if (type == ScalarType::int32) {
+      out.memory = operands[0].memory;
+      out.memory_type = operands[0].memory_type;
+    }
+    if (type == ScalarType::int32 ||
+        (type == ScalarType::uint32 && is_below_sign(*ir::PrimitiveTerm(node).operands()[0])))
+      out.narrow = x[0].v;
   }
   return out;
 }

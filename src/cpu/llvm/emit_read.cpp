@@ -179,6 +179,7 @@ llvm::Value* Emitter::in_lane(const Value& value, llvm::Value* lane) {
   if (value.uniform()) return value.v;
   if (value.kind == Value::Kind::affine)
     return b.CreateAdd(value.v, b.CreateMul(lane, frame.number(value.stride)));
+  if (value.narrow) return b.CreateSExt(b.CreateExtractElement(value.narrow, lane), frame.i64());
   if (!value.memory) return b.CreateExtractElement(value.v, lane);
   llvm::Type* stored = type_of(value.memory_type);
   llvm::Value* v = frame.load_element(stored, frame.element(stored, value.memory, lane),

@@ -62,9 +62,7 @@ void Map::emit() {
     for (const auto& array : kernel_.arrays)
       if (array.form != kernel::Form::avoided) e_.set_level(*array.parameter, Level::lane);
     for (const auto& scalar : kernel_.scalars)
-      if (scalar.value.kind == kernel::KernelExtent::Kind::per_item ||
-          scalar.value.kind == kernel::KernelExtent::Kind::ragged)
-        e_.set_level(*scalar.parameter, Level::lane);
+      if (!scalar.value.same_for_all()) e_.set_level(*scalar.parameter, Level::lane);
     e_.emit_level(regions_, Level::launch);
     vector_loop(begin, end, begin, [&](const Value& item) { enter_item(e_, kernel_, item); }, is_large(), {});
   } else if (along_.kind == Kind::alone) {

@@ -293,6 +293,8 @@ Value Emitter::extent(const kernel::KernelExtent& extent, const Value& item) {
       return uniform(frame.scalar(extent.slot));
     case Kind::per_item:
       return load(frame.buffer(extent.slot), ScalarType::int64, item, mask);
+    case Kind::number:
+      return add(uniform(frame.scalar(extent.slot)), item);
     case Kind::ragged:
       break;
   }

@@ -15,7 +15,8 @@ std::vector<std::int64_t> ChunkGroup::scalars_of(const plan::KernelStep& step,
                                                  const plan::EqualItems* equal) {
   std::vector<std::int64_t> scalars;
   for (const int uniform : step.scalars)
-    scalars.push_back(shape_.uniforms[static_cast<std::size_t>(uniform)]);
+    scalars.push_back(uniform == plan::first_item ? shape_.first_item
+                                                  : shape_.uniforms[static_cast<std::size_t>(uniform)]);
   if (equal)
     for (const plan::PlanExtent& extent : equal->extents)
       scalars.push_back(*common(extent, step.positions.domain));

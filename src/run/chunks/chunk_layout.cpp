@@ -110,6 +110,10 @@ ArrayChunk joined(const std::vector<SourceChunk>& chunks, std::size_t a, const A
   for (const SourceChunk& chunk : chunks) elements += stretch_in(chunk).items();
   ArrayChunk out;
   for (std::size_t c = 0; c < info.scalars.size(); ++c) {
+    if (!chunks[0].arrays[a].data[c]) {  // numbers that are not stored
+      out.data.push_back(nullptr);
+      continue;
+    }
     const auto size = static_cast<std::int64_t>(size_of(info.scalars[c]));
     auto buffer = new_buffer(elements * size);
     auto* to = static_cast<std::byte*>(buffer.get());

@@ -54,6 +54,7 @@ std::vector<Bytes> places_of(const ArrayChunk& array, const ArrayInfo& info, std
         bytes_at(array.offsets.get(), items + 1, static_cast<std::size_t>(ir::offset_bytes(info.offsets))));
   }
   for (std::size_t c = 0; c < array.data.size(); ++c) {
+    if (!array.data[c]) continue;
     const std::size_t width = size_of(info.scalars[c]);
     Bytes place = bytes_at(array.data[c].get(), end, width);
     place.begin += static_cast<std::uintptr_t>(first) * width;

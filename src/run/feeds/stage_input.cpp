@@ -51,12 +51,21 @@ void StageInput::open(std::size_t source, Streams& streams, const OpenFed& open_
       return;
     }
     case ir::Op::produce:
-      opened_.push_back(make_counter(number_of_items(inputs.uniforms[0], node)));
+      opened_.push_back(
+          make_counter(number_of_items(inputs.uniforms[0], node), is_stored(stage_.sources[source].first)));
       return;
     case ir::Op::rows:
       opened_.push_back(make_rows(global_.array(inputs.arrays[0])));
       return;
   }
+}
+
+/// Does the stage read this array of its items from memory?
+bool StageInput::is_stored(int item) const {
+  const auto& arrays = stage_.group.arrays;
+  return std::any_of(arrays.begin(), arrays.end(), [&](const plan::PlanArray& array) {
+    return array.origin == plan::PlanArray::Origin::item && array.index == item;
+  });
 }
 
 bool StageInput::is_fed() const {

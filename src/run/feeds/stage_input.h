@@ -106,6 +106,7 @@ class StageInput {
   void check_items(const std::vector<SourceChunk>& chunks) const;
   std::int64_t bytes_of_views() const;
   void open(std::size_t source, Streams& streams, const OpenFed& open_fed);
+  bool is_stored(int item) const;
   std::int64_t number_of_items(int uniform, const ir::Node& asked) const;
   std::int64_t most_items() const;
 

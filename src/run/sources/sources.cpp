@@ -15,7 +15,7 @@ namespace {
 
 class Counter final : public SourceBase {
  public:
-  explicit Counter(std::int64_t count) : count_(count) {
+  Counter(std::int64_t count, bool stored) : count_(count), stored_(stored) {
     info_.name = "produce";
     info_.arrays.push_back({{ScalarType::int64}, {}, 0, OffsetType::int64});
     info_.items = count;
@@ -28,20 +28,25 @@ class Counter final : public SourceBase {
   bool next(const Limit& limit, SourceChunk& chunk) override {
     const std::int64_t left = count_ - at_;
     if (left <= 0) return false;
-    const std::int64_t items =
-        std::max<std::int64_t>(1, std::min({left, limit.items, limit.work, limit.bytes / 8}));
-    auto numbers = std::make_shared_for_overwrite<std::int64_t[]>(static_cast<std::size_t>(items));
-    std::iota(numbers.get(), numbers.get() + items, at_);
-    at_ += items;
-    chunk = SourceChunk{items, items, 8 * items, {}};
+    const std::int64_t bytes = stored_ ? limit.bytes / 8 : INT64_MAX;
+    const std::int64_t items = std::max<std::int64_t>(1, std::min({left, limit.items, limit.work, bytes}));
+    chunk = SourceChunk{items, items, stored_ ? 8 * items : 0, {}};
     chunk.arrays.resize(1);
-    chunk.arrays[0].data.emplace_back(numbers, numbers.get());
+    chunk.arrays[0].data.push_back(stored_ ? numbers(items) : nullptr);
+    at_ += items;
     return true;
   }
   void rewind() override { at_ = 0; }
 
  private:
+  std::shared_ptr<const void> numbers(std::int64_t items) const {
+    auto numbers = std::make_shared_for_overwrite<std::int64_t[]>(static_cast<std::size_t>(items));
+    std::iota(numbers.get(), numbers.get() + items, at_);
+    return {numbers, numbers.get()};
+  }
+
   std::int64_t count_;
+  bool stored_;
   std::int64_t at_ = 0;
   SourceInfo info_;
 };
@@ -96,7 +101,9 @@ bool offsets_rise(const ArrayInfo& info, const ArrayChunk& array, std::int64_t i
 
 }  // namespace
 
-std::shared_ptr<SourceBase> make_counter(std::int64_t count) { return std::make_shared<Counter>(count); }
+std::shared_ptr<SourceBase> make_counter(std::int64_t count, bool stored) {
+  return std::make_shared<Counter>(count, stored);
+}
 std::shared_ptr<SourceBase> make_rows(std::shared_ptr<detail::ArrayData> array) {
   return std::make_shared<Rows>(std::move(array));
 }
@@ -143,6 +150,7 @@ SourceChunk slice(const SourceChunk& chunk, const std::vector<ArrayInfo>& infos,
       const bool lies_over = overlap(from, info);
       if (lies_over) to.extents.back() = {from.extents.back(), from.extents.back().get() + begin};
       for (std::size_t c = 0; c < to.data.size() && !lies_over; ++c) {
+        if (!from.data[c]) continue;
         const auto* start = static_cast<const unsigned char*>(from.data[c].get()) +
                             static_cast<std::size_t>(begin * size) * size_of(info.scalars[c]);
         to.data[c] = std::shared_ptr<const void>(from.data[c], start);

@@ -9,8 +9,9 @@
 /// Sources that the library makes itself, and parts of what sources give.
 namespace anabranch::runtime {
 
-/// Items 0, 1, ..., count - 1, each the scalar array holding its number.
-std::shared_ptr<SourceBase> make_counter(std::int64_t count);
+/// Items 0, 1, ..., count - 1, each the scalar array holding its number. Unless these are stored, chunks have a null pointer in
+/// their place: who needs them goes by SourceChunk::first.
+std::shared_ptr<SourceBase> make_counter(std::int64_t count, bool stored);
 /// The sub-arrays of `array` along its outermost dimension, as views.
 std::shared_ptr<SourceBase> make_rows(std::shared_ptr<detail::ArrayData> array);
 

@@ -127,6 +127,13 @@ class KernelBuilder {
     e.slot = buffer(n);
     return e;
   }
+  /// Of items that begin with this number.
+  kernel::KernelExtent number_extent(std::int64_t first) {
+    kernel::KernelExtent e;
+    e.kind = kernel::KernelExtent::Kind::number;
+    e.slot = scalar(first);
+    return e;
+  }
   static kernel::KernelExtent ragged_extent(int offsets, OffsetType type = OffsetType::int64,
                                             std::int64_t divisor = 1) {
     kernel::KernelExtent e;

@@ -49,4 +49,27 @@ struct Ragged {
   ir::Ref values, item, x;
 };
 
+/// What items of one element read by their numbers, of which the first is 40: side by side, backwards, and three apart. The
+/// last is out of range in the 36th item.
+inline KernelBuilder read_by_number(std::int64_t items) {
+  Ragged r(std::vector<std::int64_t>(static_cast<std::size_t>(items), 2));
+  r.k.output(kernel::Form::regular, {ScalarType::float64}, {}, items);
+  const ir::Ref number = r.k.scalar_parameter(r.k.number_extent(40));
+  const ir::Ref beside = ir::index(r.x, minus(number, ir::int64(38)));
+  const ir::Ref backwards = ir::index(r.x, minus(ir::int64(99), minus(number, ir::int64(40))));
+  const ir::Ref apart = ir::index(r.x, minus(times(number, ir::int64(3)), ir::int64(125)));
+  r.k.kernel().body = {plus(plus(beside, times(backwards, apart)), ir::cast(ScalarType::float64, number))};
+  return std::move(r.k);
+}
+
+/// The elements of ragged rows times their items' numbers.
+inline KernelBuilder scaled_by_number(const std::vector<std::int64_t>& rows) {
+  Ragged r(rows);
+  r.segmented_output(ScalarType::float64);
+  const ir::Ref number = r.k.scalar_parameter(r.k.number_extent(std::int64_t{1} << 40));
+  r.k.kernel().body = {
+      times(ir::index(r.values, r.k.kernel().index[0], {}, true), ir::cast(ScalarType::float64, number))};
+  return std::move(r.k);
+}
+
 }  // namespace anabranch::test

@@ -71,6 +71,8 @@ class Oracle {
         return e.value;
       case Kind::uniform:
         return builder_.scalars()[static_cast<std::size_t>(e.slot)];
+      case Kind::number:
+        return builder_.scalars()[static_cast<std::size_t>(e.slot)] + item;
       case Kind::per_item:
         return static_cast<const std::int64_t*>(builder_.data(e.slot))[item];
       case Kind::ragged:
