@@ -279,8 +279,8 @@ Program computed_range() {
   return [program = compile(consume(elements(stream_in(rows))))] { return text(program.run(busy())); };
 }
 
-/// `folder` holds a.npz (stored), b.npz (deflated), c.mtx, d.txt, f.txt. No recordings: libsndfile itself does not survive
-/// every allocation that fails.
+/// `folder` holds a.npz (stored), b.npz (deflated), c.mtx, d.txt, f.txt, g.npy and h.npy (in Fortran order), the pair r. No
+/// recordings: libsndfile itself does not survive every allocation that fails.
 std::vector<Case> programs(const TemporaryDirectory& folder) {
   const auto from_file = [&folder](const char* name) {
     return [path = folder / name, &folder] {
@@ -295,6 +295,15 @@ std::vector<Case> programs(const TemporaryDirectory& folder) {
   const auto sparse = produce(20, [](auto i) {
     return generate(i % 7, [=](auto k) { return pack(cast<std::int32_t>(k * 9), cast<double>(k + i)); });
   });
+  const auto rows_into_another = [&folder, doubled](const char* name) {
+    return [&folder, doubled, path = folder / name,
+            written = std::make_shared<Written>(std::vector<std::string>{folder / "v.npy"})] {
+      return written->text_of([&] {
+        const auto rows = stream_in(io::open_npy_rows<2, double>(path));
+        run(consume(write(map_seq(doubled, rows), io::write_npy_rows(folder / "v.npy"))), busy());
+      });
+    };
+  };
   return {
       {"csr_view",
        [] {
@@ -419,6 +428,25 @@ std::vector<Case> programs(const TemporaryDirectory& folder) {
             std::make_shared<Written>(std::vector<std::string>{folder / "m.npz", folder / "m.mtx"})] {
          return written->text_of([&] { program.run(busy()); });
        }},
+      {"rows of an .npy file into another one", rows_into_another("g.npy")},
+      {"rows of an .npy file in Fortran order into another one", rows_into_another("h.npy")},
+      {"a ragged pair into another one",
+       [=, &folder,
+        written = std::make_shared<Written>(
+            std::vector<std::string>{folder / "s.offsets.npy", folder / "s.values.npy"})] {
+         return written->text_of([&] {
+           const auto rows = stream_in(io::open_ragged<double>(folder / "r"));
+           run(consume(write(map_seq(doubled, rows), io::write_ragged(folder / "s"))), busy());
+         });
+       }},
+      {"the columns of a matrix, sorted in a spool file, into the rows of another one",
+       [&folder, written = std::make_shared<Written>(std::vector<std::string>{folder / "t.npz"})] {
+         return written->text_of([&] {
+           const auto columns = io::open_csr<std::int32_t, double>(
+               folder / "a.npz", {.transpose = true, .spool_dir = folder.path(), .memory = 2 << 20});
+           run(consume(write(stream_in(columns), io::write_csr(folder / "t.npz", 60))), busy());
+         });
+       }},
       {"a file that replaces another one",
        [program = compile(consume(write(map_seq(total, more), io::write_npy_rows(folder / "o.npy")))),
         path = folder / "o.npy", whole = std::make_shared<std::string>()] {
@@ -513,14 +541,6 @@ std::vector<Case> programs(const TemporaryDirectory& folder) {
   };
 }
 
-/// What a program that failed left in the folder, beside whole files.
-void check_nothing_left(const TemporaryDirectory& folder) {
-  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
-    INFO(entry.path());
-    CHECK(entry.path().extension() != ".tmp");
-  }
-}
-
 struct Files : TemporaryDirectory {
   Files() {
     io_test::write_file(*this / "a.npz", io_test::npz(io_test::members(matrix)));
@@ -540,16 +560,26 @@ struct Files : TemporaryDirectory {
     std::string lines;
     for (int i = 0; i < 400; ++i) lines += std::string(static_cast<std::size_t>(500 + i % 13), 'a') + '\n';
     io_test::write_file(*this / "f.txt", lines);
+    std::vector<double> elements(60);
+    std::iota(elements.begin(), elements.end(), 0.5);
+    for (const auto& [name, fortran] : {std::pair("g.npy", "False"), {"h.npy", "True"}})
+      io_test::write_file(*this / name, io_test::npy("<f8", "(20, 3)", io_test::raw(elements), fortran));
+    std::vector<std::int64_t> offsets{0};
+    for (int i = 0; i < 20; ++i) offsets.push_back(offsets.back() + i % 7);
+    io_test::write_file(*this / "r.offsets.npy", io_test::npy(offsets));
+    elements.resize(static_cast<std::size_t>(offsets.back()));
+    io_test::write_file(*this / "r.values.npy", io_test::npy(elements));
   }
 };
 
 void check_programs(const std::vector<Kind>& kinds, const Scope& scope) {
   const Files folder;
+  const int inputs = folder.files();
   for (const auto& [name, program] : programs(folder))
     for (const Kind kind : kinds) {
       INFO(name);
       check_every_fault(kind, program, scope);
-      check_nothing_left(folder);
+      CHECK(folder.files() == inputs);  // no program leaves its results, and nothing else is left
     }
 }
 

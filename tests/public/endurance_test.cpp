@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <iterator>
 #include <string>
@@ -11,6 +10,7 @@
 #include "agree.h"
 #include "some_rows.h"
 #include "support/files.h"
+#include "support/resident_peak.h"
 #include "support/sanitized.h"
 
 // Streams that fail anywhere, that are very long.
@@ -57,13 +57,6 @@ TEST_CASE("a progress callback that fails at the first, a middle or the last chu
   }
 }
 
-std::int64_t peak_bytes() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);)
-    if (line.starts_with("VmHWM:")) return std::stoll(line.substr(6)) * 1024;
-  return 0;
-}
-
 std::int64_t open_descriptors() {
   return std::distance(std::filesystem::directory_iterator("/proc/self/fd"),
                        std::filesystem::directory_iterator());
@@ -76,11 +69,10 @@ constexpr std::int64_t bounded = 32 << 20;
 /// less than `bounded` more memory.
 void check_flat(const std::function<void(std::int64_t)>& run, std::int64_t items) {
   run(items / 4);
-  std::ofstream("/proc/self/clear_refs") << "5";  // the peak begins anew
-  const std::int64_t before = peak_bytes(), open = open_descriptors();
+  const std::int64_t open = open_descriptors();
+  const ResidentPeak peak;
   run(items);
-  const std::int64_t more = peak_bytes() - before;
-  if (!sanitized) CHECK(more < bounded);  // sanitizers keep what is freed for a while
+  if (!sanitized) CHECK(peak.growth() < bounded);  // sanitizers keep what is freed for a while
   CHECK(open_descriptors() == open);
 }
 
