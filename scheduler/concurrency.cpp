@@ -26,9 +26,9 @@ int affinity_count() {
 
 }  // namespace
 
-int available_concurrency() {
+int available_concurrency(const std::string& root) {
   const int processors = affinity_count();
-  const double quota = cgroup_cpu_quota();
+  const double quota = cgroup_cpu_quota(root);
   if (quota <= 0 || quota >= processors) return processors;
   return std::max(1, static_cast<int>(std::ceil(quota)));
 }

@@ -5,10 +5,12 @@
 // quota's period, so the quota is read here.
 #pragma once
 
+#include <string>
+
 namespace anabranch::scheduler {
 
-/// min(processors in the affinity mask, CPU quota of the cgroup rounded up), at least 1. Reads a few small
-/// files: call it once per executor, not per loop.
-int available_concurrency();
+/// min(processors in the affinity mask of this thread, CPU quota of the cgroup rounded up), at least 1. Reads a few small
+/// files: call it once per executor, not per loop. `root` is put before /proc and /sys, for tests.
+int available_concurrency(const std::string& root = "");
 
 }  // namespace anabranch::scheduler

@@ -5,6 +5,7 @@
 
 #include "io/sparse/entry_sorter.h"
 #include "io/text/text_blocks.h"
+#include "support/one_processor.h"
 
 using namespace anabranch::io::detail;
 
@@ -31,6 +32,12 @@ TEST_CASE("more than eight threads parse and sort where each has as much memory 
     CHECK(text_block_bytes(memory, reading_threads(192, memory)) == text_block_bytes(memory, 8));
     CHECK(SortMemory(memory, 192).sorting >= std::min(SortMemory(memory, 8).sorting, 16 * mib));
   }
+}
+
+TEST_CASE("who names no number of threads to parse with has as many as there are processors") {
+  CHECK(reading_threads(0, INT64_MAX) >= 1);
+  const anabranch::testing::OneProcessor one;
+  CHECK(reading_threads(0, INT64_MAX) == 1);
 }
 
 TEST_CASE("of more than eight threads those are started that have something to do") {

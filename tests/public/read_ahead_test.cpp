@@ -184,16 +184,21 @@ TEST_CASE("read ahead: tuples, matrices and 32-bit offsets, gathered into chunks
 /// However long the first item is being taken, or another thread takes to begin.
 constexpr ReadAhead patient{.seconds = 3600};
 
+// Neither could go on without the other: the items of a later chunk wait until the first item is being taken, which is
+// not done with before they have come.
 TEST_CASE("read ahead: the next chunk is read while the first is being taken") {
   for (const int threads : {2, 3}) {
-    Gate read;
+    Gate taking, read;
     const auto source = items(100, [&](int i) {
-      if (i == 8) read.open();
+      if (i == 8 && taking.wait()) read.open();
     });
     int taken = 0;
     for (const auto& item : stream_out(map_seq(doubled, stream_in(source, {.live = false})),
                                        {.threads = threads, .scheduler = "fixed:4"}, patient)) {
-      if (taken == 0) REQUIRE(read.wait());
+      if (taken == 0) {
+        taking.open();
+        REQUIRE(read.wait());
+      }
       REQUIRE(item[0] == 2.0 * taken++);
     }
     CHECK(taken == 100);
@@ -202,15 +207,19 @@ TEST_CASE("read ahead: the next chunk is read while the first is being taken") {
 
 TEST_CASE("read ahead: the next chunk is computed while the first is being taken") {
   for (const bool in_memory : {false, true}) {
-    Gate computed;
+    Gate taking, computed;
     const RunOptions options{.threads = 2, .scheduler = "fixed:4", .print = [&](std::string_view line) {
-                               if (line.find("item 9") != std::string_view::npos) computed.open();
+                               if (line.find("item 9") != std::string_view::npos && taking.wait())
+                                 computed.open();
                              }};
     const auto watched = [](auto row) { return trace("made", doubled(row)); };
     const auto check = [&](const auto& sequence) {
       int taken = 0;
       for (const auto& item : stream_out(sequence, options, patient)) {
-        if (taken++ == 0) REQUIRE(computed.wait());
+        if (taken++ == 0) {
+          taking.open();
+          REQUIRE(computed.wait());
+        }
         REQUIRE(item.size() == 2);
       }
       CHECK(taken == 50);

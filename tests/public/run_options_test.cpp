@@ -3,7 +3,10 @@
 #include <ranges>
 #include <thread>
 
+#include <anabranch/doctor.h>
+
 #include "agree.h"
+#include "support/one_processor.h"
 #include "support/sanitized.h"
 
 // Memory bounds, cancellation, progress, reports and back ends.
@@ -303,6 +306,19 @@ TEST_CASE("explain names what a person wrote") {
   const auto program =
       compile(consume(elements(map_seq([](auto row) { return sum(row); }, stream_in(many(3, 3))))));
   REQUIRE_THAT(program.explain(), Catch::Contains("sum") && Catch::Contains("run_options_test.cpp"));
+}
+
+TEST_CASE("a run that names no number of threads has as many as this process may use", "[once]") {
+  const auto threads_of = [](const RunOptions& options) {
+    RunReport report;
+    compile(consume(elements(map_seq(sums, stream_in(many(20, 10)))))).run(options, &report);
+    return report.threads;
+  };
+  CHECK(threads_of({}) == machine_facts().threads);
+  CHECK(threads_of({.threads = 3}) == 3);
+  const OneProcessor one;
+  CHECK(machine_facts().threads == 1);
+  CHECK(threads_of({}) == 1);
 }
 
 TEST_CASE("a report counts the kernels of its own run, whatever others compile") {

@@ -1,15 +1,20 @@
 // What the control group grants, and the threads that this leaves.
 #include "scheduler/concurrency.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
 
 #include "scheduler/cgroup.h"
+#include "scheduler/executor.h"
 #include "support/catch.h"
+#include "support/one_processor.h"
 
 using namespace anabranch::scheduler;
+using anabranch::testing::OneProcessor;
 namespace fs = std::filesystem;
 
 namespace {
@@ -31,6 +36,7 @@ class FakeRoot {
   }
   double quota() const { return cgroup_cpu_quota(path_); }
   int64_t memory() const { return cgroup_memory_limit(path_); }
+  int threads() const { return available_concurrency(path_); }
 
  private:
   std::string path_;
@@ -97,3 +103,32 @@ TEST_CASE("nonsense in the files is no quota") {
 }
 
 TEST_CASE("at least one thread is available") { REQUIRE(available_concurrency() >= 1); }
+
+TEST_CASE("threads: as many as processors, or as the quota says, rounded up, where that is less") {
+  FakeRoot root;
+  const int processors = root.threads();
+  root.write("/proc/self/cgroup", "0::/job\n");
+  const auto with_quota = [&](double cpus) {
+    root.write("/sys/fs/cgroup/job/cpu.max", std::to_string(std::lround(cpus * 100'000)) + " 100000\n");
+    return root.threads();
+  };
+  CHECK(with_quota(0.01) == 1);
+  CHECK(with_quota(1) == 1);
+  CHECK(with_quota(1.5) == std::min(2, processors));
+  CHECK(with_quota(processors - 0.5) == processors);
+  CHECK(with_quota(2 * processors) == processors);
+  const OneProcessor one;
+  CHECK(with_quota(2 * processors) == 1);
+}
+
+TEST_CASE("executors have as many threads as are available") {
+  const auto check = [](int available) {
+    CHECK(make_plain_executor()->concurrency() == available);
+#if !defined(__SANITIZE_THREAD__)
+    CHECK(make_tbb_executor()->concurrency() == available);
+#endif
+  };
+  check(available_concurrency());
+  const OneProcessor one;
+  check(1);
+}
