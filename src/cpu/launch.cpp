@@ -166,7 +166,7 @@ std::shared_ptr<void> from_heap(std::int64_t bytes) {
 void launch(const kernel::Kernel& kernel, const CompiledKernel& compiled, const Bindings& bindings,
             const ParallelFor& parallel_for, const TakeMemory& take_memory, std::int64_t piece_elements) {
   if (bindings.items <= 0) return;
-  const Cut plan = cut(kernel, compiled.cut_facts, bindings, piece_elements);
+  const Cut plan = cut(kernel, compiled.cut_facts, bindings, piece_elements, parallel_for);
   if (plan.tasks == 0) return;
   // One 8-byte cell for each block and component.
   const auto components = static_cast<std::int64_t>(kernel.body.size());

@@ -145,7 +145,7 @@ class Cutter {
     return std::max<std::int64_t>(rows / line, 1) * line * length;
   }
 
-  Cut rows(const kernel::Row& row, const Sizes& sizes) const {
+  Cut rows(const kernel::Row& row, const Sizes& sizes, const ParallelFor& parallel_for) const {
     const std::int64_t rows = domain();
     Cut out;
     out.blocks_of_a_task = std::max<std::int64_t>(1, sizes.share / order::block);
@@ -157,7 +157,7 @@ class Cutter {
     } else if (same_length(row)) {
       add_rows(out, item_of(0), 0, rows, value(row.length, 0), sizes);
     } else if (row.work_offsets >= 0 && kernel_.domain.extents.empty()) {
-      by_offsets(out, row, rows, sizes);
+      by_offsets(out, row, rows, sizes, parallel_for);
     } else {
       by_items(out, row, rows, sizes);
     }
@@ -178,6 +178,10 @@ class Cutter {
   }
   std::int64_t work_offset(const kernel::Row& row, std::int64_t i) const {
     return ir::offset_at(buffer(row.work_offsets), row.work_offset_type, i);
+  }
+  /// What the rows before this one cost.
+  std::int64_t work_in_front_of(const kernel::Row& row, std::int64_t i) const {
+    return work_offset(row, i) + row_cost * i;
   }
   static bool same_length(const kernel::Row& row) { return row.length.same_for_all(); }
 
@@ -322,12 +326,37 @@ class Cutter {
     for (; begin < end; begin += step) out.add({begin, std::min(end, begin + step), item_if_near(begin)});
   }
 
-  /// One row per item, lengths from the offsets: pieces end where the work passes multiples of a piece's.
-  void by_offsets(Cut& out, const kernel::Row& of, std::int64_t rows, const Sizes& sizes) const {
-    const auto work = [&](std::int64_t i) { return work_offset(of, i) + row_cost * i; };
+  /// One row per item, lengths from the offsets. A piece takes some tenths of a microsecond, as its offsets are in no cache:
+  /// of many pieces those of each section, which has about as much work as any other, are looked for side by side.
+  void by_offsets(Cut& out, const kernel::Row& of, std::int64_t rows, const Sizes& sizes,
+                  const ParallelFor& parallel_for) const {
+    constexpr std::int64_t pieces_of_section = 64;
+    const auto work = [&](std::int64_t i) { return work_in_front_of(of, i) - work_in_front_of(of, 0); };
+    // (Elements that are not stored may be any number; but no piece is less than a row, and no long one more than one.)
+    const std::int64_t pieces = std::min(work(rows) / sizes.piece, rows);
+    const std::int64_t sections = std::max<std::int64_t>(1, pieces / pieces_of_section);
+    if (sections == 1) return by_offsets(out, of, 0, rows, sizes);
+    const std::int64_t work_of_section = work(rows) / sections;
+    const auto begin_of = [&](std::int64_t section) {
+      return section == sections ? rows : last_at_most(rows + 1, work, section * work_of_section);
+    };
+    std::vector<Cut> cuts(static_cast<std::size_t>(sections));
+    parallel_for(sections, [&](std::int64_t section) {
+      Cut& cut = cuts[static_cast<std::size_t>(section)];
+      cut.blocks_of_a_task = out.blocks_of_a_task;
+      by_offsets(cut, of, begin_of(section), begin_of(section + 1), sizes);
+    });
+    for (const Cut& cut : cuts) out.append(cut);
+  }
+
+  /// Rows [begin, end): pieces end where the work passes multiples of a piece's.
+  void by_offsets(Cut& out, const kernel::Row& of, std::int64_t begin, std::int64_t end,
+                  const Sizes& sizes) const {
+    const auto work = [&](std::int64_t i) { return work_in_front_of(of, i); };
     // Pieces are about as long as the one before: a search over all rows would miss the cache at every step.
-    std::int64_t rows_before = sizes.piece * rows / std::max<std::int64_t>(work(rows) - work(0), 1);
-    for (std::int64_t row = 0; row < rows;) {
+    std::int64_t rows_before =
+        sizes.piece * (end - begin) / std::max<std::int64_t>(work(end) - work(begin), 1);
+    for (std::int64_t row = begin; row < end;) {
       const std::int64_t length = work_offset(of, row + 1) - work_offset(of, row);
       if (is_long(length, sizes) && !recurs_) {
         add_long_row(out, row++, length);
@@ -335,12 +364,12 @@ class Cutter {
       }
       // A long row inside a piece is one that passes the limit alone: the search stops before it.
       const std::int64_t limit = work(row) + std::max(sizes.piece, length + row_cost);
-      const std::int64_t end =
+      const std::int64_t next =
           row +
-          last_at_most(rows + 1 - row, [&](std::int64_t at) { return work(row + at); }, limit, rows_before);
-      rows_before = end - row;
-      out.add({row, end, row});
-      row = end;
+          last_at_most(end + 1 - row, [&](std::int64_t at) { return work(row + at); }, limit, rows_before);
+      rows_before = next - row;
+      out.add({row, next, row});
+      row = next;
     }
   }
 
@@ -388,6 +417,20 @@ void Cut::add(Piece piece) {
   pieces.push_back(piece);
 }
 
+void Cut::append(const Cut& next) {
+  for (Piece piece : next.pieces) {
+    if (piece.long_row >= 0) piece.long_row += static_cast<int>(long_rows.size());
+    piece.first_task = saturated_sum(piece.first_task, tasks);
+    pieces.push_back(piece);
+  }
+  for (LongRow row : next.long_rows) {
+    row.first_partial = saturated_sum(row.first_partial, partials);
+    long_rows.push_back(row);
+  }
+  tasks = saturated_sum(tasks, next.tasks);
+  partials = saturated_sum(partials, next.partials);
+}
+
 Piece Cut::of_task(std::int64_t task) const {
   if (long_rows.empty()) return pieces[static_cast<std::size_t>(task)];
   Piece out = *std::prev(std::upper_bound(pieces.begin(), pieces.end(), task,
@@ -416,15 +459,15 @@ CutFacts cut_facts_of(const kernel::Kernel& kernel) {
 }
 
 Cut cut(const kernel::Kernel& kernel, const CutFacts& facts, const Bindings& bindings,
-        std::int64_t piece_elements) {
+        std::int64_t piece_elements, const ParallelFor& parallel_for) {
   const Cutter cutter(kernel, facts, bindings);
   const kernel::Row* row = kernel::row_of(kernel);
   if (piece_elements > 0) {
     const Sizes given{piece_elements, piece_elements, piece_elements};
-    return row ? cutter.rows(*row, given) : cutter.positions(piece_elements);
+    return row ? cutter.rows(*row, given, parallel_for) : cutter.positions(piece_elements);
   }
   const Sizes sizes = cutter.sizes();
-  if (row) return cutter.rows(*row, sizes);
+  if (row) return cutter.rows(*row, sizes, parallel_for);
   return cutter.positions(facts.reads_across ? cutter.whole_tiles(sizes.piece)
                                              : cutter.whole_rows(sizes.piece));
 }

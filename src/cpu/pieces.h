@@ -37,13 +37,16 @@ struct Cut {
   std::int64_t blocks_of_a_task = 1;  ///< of a long row
 
   void add(Piece piece);
+  /// What comes behind all that is there, cut for as many blocks of a task.
+  void append(const Cut& next);
   /// What a task runs: a piece, or some blocks of a long row.
   Piece of_task(std::int64_t task) const;
 };
 
 /// Cuts the domain into pieces of about `piece_elements` elements (0: chosen from kernel and data). `facts`: of this kernel.
+/// `parallel_for` looks for the borders of many; they are the same whatever it does.
 Cut cut(const kernel::Kernel& kernel, const CutFacts& facts, const Bindings& bindings,
-        std::int64_t piece_elements);
+        std::int64_t piece_elements, const ParallelFor& parallel_for = one_by_one);
 
 /// The item that holds an output position; `row_length`: elements of the row there, of a form with rows.
 struct Holder {

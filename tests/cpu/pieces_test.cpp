@@ -4,6 +4,7 @@
 #include <functional>
 #include <iterator>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -84,9 +85,10 @@ KernelBuilder sums_across(std::int64_t outer, std::int64_t columns, std::int64_t
   return k;
 }
 
-KernelBuilder sums_of_items(std::int64_t items, std::int64_t length) {
-  std::vector<std::int64_t> offsets(static_cast<std::size_t>(items) + 1);
-  for (std::size_t i = 0; i < offsets.size(); ++i) offsets[i] = static_cast<std::int64_t>(i) * length;
+KernelBuilder sums_of_items(const std::vector<std::int64_t>& lengths) {
+  const std::int64_t items = std::ssize(lengths);
+  std::vector<std::int64_t> offsets{0};
+  for (const std::int64_t length : lengths) offsets.push_back(offsets.back() + length);
   KernelBuilder k(kernel::Reduce{}, true, items);
   const int off = k.buffer(offsets);
   const auto of_item = KernelBuilder::ragged_extent(off);
@@ -99,6 +101,10 @@ KernelBuilder sums_of_items(std::int64_t items, std::int64_t length) {
   row_in(kernel).work_offsets = off;
   sum_up(kernel);
   return k;
+}
+
+KernelBuilder sums_of_items(std::int64_t items, std::int64_t length) {
+  return sums_of_items(std::vector<std::int64_t>(static_cast<std::size_t>(items), length));
 }
 
 /// Two rows of two of this kernel are so many of such a length.
@@ -147,6 +153,23 @@ std::string not_once(const cpu::Cut& cut, std::int64_t positions) {
   }
   if (!end_row() || next != positions) return "not all is done";
   return "";
+}
+
+/// The same pieces and long rows, in the same order.
+bool are_equal(const cpu::Cut& a, const cpu::Cut& b) {
+  const auto piece = [](const cpu::Piece& p) {
+    return std::tuple(p.begin, p.end, p.item, p.long_row, p.first_task);
+  };
+  const auto row = [](const cpu::LongRow& r) {
+    return std::tuple(r.row, r.item, r.blocks, r.first_partial, r.rows);
+  };
+  return std::ranges::equal(a.pieces, b.pieces, {}, piece, piece) &&
+         std::ranges::equal(a.long_rows, b.long_rows, {}, row, row) && a.tasks == b.tasks &&
+         a.partials == b.partials && a.blocks_of_a_task == b.blocks_of_a_task;
+}
+
+void last_first(std::int64_t n, const std::function<void(std::int64_t)>& piece) {
+  while (n > 0) piece(--n);
 }
 
 cpu::ParallelFor by(scheduler::Executor& executor) {
@@ -217,6 +240,43 @@ TEST_CASE("tasks: as many as many threads need, where each is worth one") {
   }
 }
 
+TEST_CASE("borders of items are the same whoever looks for them") {
+  const auto executor = scheduler::make_plain_executor(4);
+  std::vector<std::int64_t> lengths(300'000);
+  for (std::size_t i = 0; i < lengths.size(); ++i) lengths[i] = static_cast<std::int64_t>(i * 7919 % 31);
+  const auto check = [&](const char* name) {
+    INFO(name);
+    KernelBuilder k = sums_of_items(lengths);
+    for (const int threads : {1, 4, 64, 192}) {
+      INFO(threads << " threads");
+      cpu::Bindings bindings = k.bindings();
+      bindings.threads = threads;
+      const auto cut = [&](const cpu::ParallelFor& parallel_for) {
+        return cpu::cut(k.kernel(), cpu::cut_facts_of(k.kernel()), bindings, 0, parallel_for);
+      };
+      const cpu::Cut expected = cut(cpu::one_by_one);
+      CHECK(not_once(expected, std::ssize(lengths)) == "");
+      CHECK(expected.pieces.size() > 80);  // for many threads of several sections
+      std::int64_t partials = 0;
+      for (const cpu::LongRow& row : expected.long_rows) {
+        CHECK(row.first_partial == partials);
+        partials += row.blocks;
+      }
+      CHECK(expected.partials == partials);
+      CHECK(are_equal(cut(last_first), expected));
+      CHECK(are_equal(cut(by(*executor)), expected));
+    }
+  };
+  check("short items");
+  for (std::size_t i = 20'000; i < lengths.size(); i += 50'000) lengths[i] = 200'000;
+  std::fill_n(lengths.begin() + 120'000, 10, 100'000);
+  check("and long ones");
+  lengths[150'000] = 10'000'000;  // several sections
+  check("and one that is longer than most others together");
+  lengths.front() = lengths.back() = 1'000'000;
+  check("and the first and the last are long");
+}
+
 TEST_CASE("no task is shorter than is worth one, for however many threads") {
   for (const int threads : {64, 192, 4096}) {
     INFO(threads << " threads");
@@ -273,6 +333,10 @@ TEST_CASE("tasks for many threads change no bit") {
 
   for (const std::int64_t length : {70'000, 20'000, 0, 4097, 8192}) lengths.push_back(length);
   check("sums of rows", rows_of<float>(lengths, ir::Primitive::add, true));
+  std::vector<std::int64_t> many_lengths;  // so many that their borders are looked for by several threads
+  for (std::int64_t i = 0; i < 30'000; ++i)
+    many_lengths.push_back(i % 10'000 == 5000 ? 100'000 : i * 37 % 200);
+  check("sums of many rows", rows_of<float>(many_lengths, ir::Primitive::add, true));
   KernelBuilder ordered = rows_of<double>(lengths, ir::Primitive::add, true);
   make_ordered(ordered.kernel());
   check("rows from left to right", std::move(ordered));
