@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <new>
+#include <utility>
 
 #include <anabranch/array.h>
 #include <anabranch/error.h>
@@ -31,9 +32,20 @@ std::int64_t round_up(std::int64_t bytes) {
 
 std::int64_t largest_buffer(std::int64_t bytes) { return bytes - bytes % step_of(bytes); }
 
+/// Frees idle buffers of so many bytes, as far as there are any: one by one, because a list of them would take memory.
+void BufferPool::make_room(std::int64_t bytes) {
+  while (bytes > 0) {
+    Buffer oldest;  // freed without the lock
+    const std::lock_guard lock(mutex_);
+    if (idle_.empty()) return;
+    oldest = std::move(idle_.front());
+    idle_.erase(idle_.begin());
+    bytes -= oldest.capacity;
+  }
+}
+
 BufferPool::Buffer BufferPool::take(std::int64_t bytes) {
   Buffer found;
-  std::vector<Buffer> dropped;
   ChunkMemory memory;
   std::int64_t uses_of_memory = 0;
   {
@@ -49,13 +61,11 @@ BufferPool::Buffer BufferPool::take(std::int64_t bytes) {
     if (best != idle_.end()) {
       found = std::move(*best);
       idle_.erase(best);
-    } else {
-      dropped.swap(idle_);
     }
   }
   if (!found.memory) {
-    dropped.clear();
     found.capacity = round_up(bytes);
+    make_room(found.capacity);
     try {
       found.memory = memory ? memory(found.capacity)
                             : anabranch::detail::allocate_aligned(static_cast<std::size_t>(found.capacity));

@@ -11,9 +11,11 @@
 /// releases them. Fresh memory costs a page fault and a cleared page every 4 KiB, several times what reading
 /// it from the page cache costs.
 ///
-/// Memory rule: a fresh buffer is allocated only after all idle buffers of the pool were freed, so the pool
-/// never holds more than the largest sum of buffers its users held at one time. Of many small ones some stay
-/// idle, the others are freed.
+/// Memory rule: a fresh buffer is allocated only after idle buffers of as many bytes were freed, those first that were
+/// released first, or all where they have fewer. So the pool never holds more than the largest sum of buffers its users
+/// held at one time: with a fresh buffer it holds no more than before, or nothing that is idle. Buffers of other sizes
+/// and of other threads stay, which a stream in pieces on many threads soon asks for. Of many small ones some stay idle,
+/// the others are freed.
 namespace anabranch::io::detail {
 
 class BufferPool : public std::enable_shared_from_this<BufferPool> {
@@ -34,9 +36,10 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
     std::int64_t uses_of_memory;  ///< calls of use_memory before it was allocated
   };
   void give_back(Fresh fresh);
+  void make_room(std::int64_t bytes);
 
   std::mutex mutex_;
-  std::vector<Buffer> idle_;
+  std::vector<Buffer> idle_;  ///< those first that were released first
   ChunkMemory memory_;
   std::int64_t uses_of_memory_ = 0;
 };
