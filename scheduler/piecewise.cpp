@@ -14,8 +14,10 @@
 #include "scheduler/attempt.h"
 #include "scheduler/busy.h"
 #include "scheduler/device_waits.h"
+#include "scheduler/lock_soon.h"
 #include "scheduler/read_plan.h"
 #include "scheduler/run_meter.h"
+#include "scheduler/shared_controller.h"
 
 namespace anabranch::scheduler {
 namespace {
@@ -35,17 +37,6 @@ ControllerConfig controller_config(const Executor& executor, const PipelineOptio
           .start_work = options.start_work};
 }
 
-// What the locks guard takes less than a microsecond, and a thread that sleeps has lost fifty: so it looks again some
-// times before it does, ever more rarely, because each look takes the lock's cache line from whoever is to unlock it.
-void lock_soon(std::mutex& mutex) {
-  for (int pauses = 1; pauses <= 64; pauses *= 2)
-    for (int looks = 0; looks < 2; ++looks) {
-      if (mutex.try_lock()) return;
-      for (int p = 0; p < pauses; ++p) __builtin_ia32_pause();
-    }
-  mutex.lock();
-}
-
 struct Piece {
   enum class State : std::uint8_t {
     working,     ///< a thread reads or computes it
@@ -63,8 +54,8 @@ struct Piece {
   ChunkTimes record{};
 };
 
-// One run. All members are guarded by the mutex; callbacks run without it. A task that begins after the run has ended
-// finds it over and returns, which is why the run is shared with the tasks.
+// One run. All members are guarded by the mutex; callbacks run without it, and so does the controller. A task that begins
+// after the run has ended finds it over and returns, which is why the run is shared with the tasks.
 class Run : public std::enable_shared_from_this<Run> {
  public:
   Run(Executor& executor, const PiecePhases& phases, const PipelineOptions& options)
@@ -73,7 +64,8 @@ class Run : public std::enable_shared_from_this<Run> {
         stop_(options.stop),
         config_(controller_config(executor, options)),
         clock_(options.clock != nullptr ? *options.clock : steady_clock()),
-        plan_(make_controller(options.policy, config_, options.learned), config_),
+        plan_(std::make_unique<SharedController>(make_controller(options.policy, config_, options.learned)),
+              config_),
         waits_(executor.concurrency()),
         has_io_(!executor.runs_in_line()),
         meter_(clock_, executor.concurrency()),
@@ -305,6 +297,7 @@ class Run : public std::enable_shared_from_this<Run> {
         return;
       dropped_ = true;
       if (last.state == Piece::State::for_alone) --waiting_for_alone_;
+      if (last.state == Piece::State::for_driver) --waiting_for_driver_;
       if (last.state == Piece::State::read) --read_;
       if (last.state != Piece::State::done) let_go(last);
       free_slot(last.record.slot);
@@ -356,18 +349,19 @@ class Run : public std::enable_shared_from_this<Run> {
     lock.unlock();
     lock_soon(take_mutex_);
     const std::lock_guard turn(take_mutex_, std::adopt_lock);
+    const Decision wish = plan_.wish();  // it looks at what has been taken, which changes in this turn only
     lock = locked();
-    return may() ? take(lock, ahead) : nullptr;
+    return may() ? take(lock, wish, ahead) : nullptr;
   }
 
-  Piece* take(Lock& lock, bool ahead) {
+  Piece* take(Lock& lock, const Decision& wish, bool ahead) {
     const int slot = free_.back();
     free_.pop_back();
     Piece& piece = piece_in(slot) = {
         .index = next_index_, .ahead = ahead, .measured = has_io_ && DeviceWaits::measures(next_index_)};
     if (ahead) ++ahead_;
     ChunkTimes& record = piece.record;
-    record.decision = plan_.next();
+    record.decision = plan_.next(wish);
     record.slot = slot;
     taking_ = true;
     const int64_t begin_ns = meter_.now_ns();
@@ -416,14 +410,19 @@ class Run : public std::enable_shared_from_this<Run> {
   }
 
   // Such a piece is for all threads, unless there are more: of many items of some times the size each thread computes
-  // one by itself, which spares them to meet in every loop.
+  // one by itself, which spares them to meet in every loop. At the end of a stream each of many threads may have one, and
+  // targets are so small there that any item is large: the driver would do them one after the other, and the threads meet
+  // in every loop of each. So only some wait for him; their threads, which have then nothing to do, help him.
   bool is_for_all(const ChunkTimes& record) const {
     constexpr int64_t most_alone = 16;
+    constexpr int most_waiting = 16;
     const Decision& decision = record.decision;
     if (!is_large(record)) return false;
-    return record.size.bytes / 2 > decision.target.bytes ||
-           record.size.work / most_alone > decision.target.work || decision.reason == Reason::tail ||
-           decision.reason == Reason::rest || !can_take(false);
+    if (record.size.bytes / 2 > decision.target.bytes || record.size.work / most_alone > decision.target.work)
+      return true;
+    const bool at_the_end =
+        decision.reason == Reason::tail || decision.reason == Reason::rest || !can_take(false);
+    return at_the_end && waiting_for_driver_ < most_waiting;
   }
 
   // Nobody else has any, the driver neither, and he could not help with the loops of others.
@@ -460,6 +459,7 @@ class Run : public std::enable_shared_from_this<Run> {
     if (is_read || read(lock, piece)) {
       if (const bool for_all = is_for_all(record); !driver && (for_all || is_last_work())) {
         piece.state = Piece::State::for_driver;
+        ++waiting_for_driver_;
       } else {
         compute(lock, piece, {.in_line = !for_all && all_have_work()});
       }
@@ -492,9 +492,10 @@ class Run : public std::enable_shared_from_this<Run> {
 
   // What the driver computes with the help of all: a large piece, or the first of all where memory was short.
   Piece* for_driver() {
-    for (const int slot : in_order_)
-      if (piece_in(slot).state == Piece::State::for_driver && !is_dead(piece_in(slot)))
-        return &piece_in(slot);
+    if (waiting_for_driver_ > 0)  // of many threads there are many pieces to look at
+      for (const int slot : in_order_)
+        if (piece_in(slot).state == Piece::State::for_driver && !is_dead(piece_in(slot)))
+          return &piece_in(slot);
     if (in_order_.empty() || working_ > 0 || read_ > 0 || taking_ || committing_) return nullptr;
     Piece& first = piece_in(in_order_.front());
     return first.state == Piece::State::for_alone ? &first : nullptr;
@@ -502,6 +503,7 @@ class Run : public std::enable_shared_from_this<Run> {
 
   void compute_with_all(Lock& lock, Piece& piece) {
     const bool alone = piece.state == Piece::State::for_alone;
+    if (!alone) --waiting_for_driver_;
     piece.state = Piece::State::working;
     begin_work();
     const WorkMark begin = mark();
@@ -571,12 +573,15 @@ class Run : public std::enable_shared_from_this<Run> {
     auto [outcome, waited_ns] =
         timed_io(lock, piece, record.write, nullptr, [&] { phases_.commit(record.slot); });
     piece.waits.write_waited_ns = waited_ns;
-    if (!outcome.error) outcome = attempt([&] { learn_from(piece); });
     if (!outcome.error) {
-      // Whoever is told may take its time.
+      record.chunk = committed_++;
+      Observation seen = observation_of(piece);
       const int halvings = std::exchange(halvings_, 0);
+      // The controller takes a microsecond or two, and whoever is told may take its time.
       lock.unlock();
       outcome = attempt([&] {
+        if (phases_.array_bytes) seen.array_bytes = phases_.array_bytes(record.slot);
+        plan_.observe(seen);
         count_halvings(halvings);
         trace_.add(record);
       });
@@ -590,21 +595,18 @@ class Run : public std::enable_shared_from_this<Run> {
     for (; halvings > 0; --halvings) trace_.add_halving();
   }
 
-  void learn_from(Piece& piece) {
-    ChunkTimes& record = piece.record;
-    record.chunk = committed_++;
+  Observation observation_of(Piece& piece) {
+    const ChunkTimes& record = piece.record;
     if (piece.measured) {
       piece.waits.read_ns = record.read.length();
       piece.waits.write_ns = record.write.length();
       waits_.add(piece.waits);
     }
-    plan_.observe(
-        {.size = record.size,
-         .target = record.decision.target,
-         .ns = {.read = record.read_ns(), .compute = record.compute_ns(), .write = record.write.length()},
-         .utilisation = record.utilisation,
-         .array_bytes = phases_.array_bytes ? phases_.array_bytes(record.slot) : 0,
-         .device = has_io_ && (waits_.readers() > 0 || waits_.writer())});
+    return {.size = record.size,
+            .target = record.decision.target,
+            .ns = {.read = record.read_ns(), .compute = record.compute_ns(), .write = record.write.length()},
+            .utilisation = record.utilisation,
+            .device = has_io_ && (waits_.readers() > 0 || waits_.writer())};
   }
 
   // --- time
@@ -704,17 +706,18 @@ class Run : public std::enable_shared_from_this<Run> {
   std::vector<int> free_;
   // Of the pieces in flight, in the order of the stream. Never more than there are slots, so it does not allocate.
   std::vector<int> in_order_;
-  int workers_ = 0;            // tasks that have been submitted, or may have been, and have not ended
-  int coming_ = 0;             // those of them that have not begun, and perhaps never will
-  int new_ = 0;                // those that have, and the driver, as long as they have had no piece
-  int working_ = 0;            // pieces that are being read or computed
-  int waiting_for_alone_ = 0;  // or being computed so; while there are such, nothing is taken
-  int readers_ = 0;            // of these: they read ahead, or will
-  int reading_ahead_ = 0;      // those of them that have come
-  int committers_ = 0;         // likewise; one at most
-  int ahead_ = 0;              // pieces that they read or have read, and nobody has begun to compute
-  int read_ = 0;               // of them those that have been read
-  bool has_asked_ = false;     // for any thread, of the pool or beside it
+  int workers_ = 0;             // tasks that have been submitted, or may have been, and have not ended
+  int coming_ = 0;              // those of them that have not begun, and perhaps never will
+  int new_ = 0;                 // those that have, and the driver, as long as they have had no piece
+  int working_ = 0;             // pieces that are being read or computed
+  int waiting_for_driver_ = 0;  // pieces that the driver is to compute, and has not begun
+  int waiting_for_alone_ = 0;   // or being computed so; while there are such, nothing is taken
+  int readers_ = 0;             // of these: they read ahead, or will
+  int reading_ahead_ = 0;       // those of them that have come
+  int committers_ = 0;          // likewise; one at most
+  int ahead_ = 0;               // pieces that they read or have read, and nobody has begun to compute
+  int read_ = 0;                // of them those that have been read
+  bool has_asked_ = false;      // for any thread, of the pool or beside it
   bool taking_ = false, committing_ = false;
   bool driver_works_ = false, driver_waits_ = false;
   bool over_ = false, stopped_ = false;

@@ -23,8 +23,7 @@ bool ReadPlan::has_room(int in_flight) const noexcept {
   return false;
 }
 
-Decision ReadPlan::next() {
-  Decision decision = controller_->next(so_far_);
+Decision ReadPlan::next(Decision decision) {
   ring_ = std::clamp(decision.ring, 1, slots_);
   Target& target = decision.target;
   if (alone()) {

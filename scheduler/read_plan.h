@@ -17,7 +17,11 @@ class ReadPlan {
   bool has_room(int in_flight) const noexcept;
   /// The next read is for a chunk that is the only one in flight.
   bool alone() const noexcept { return lone_ == Lone::wanted; }
-  Decision next();
+  Decision next() { return next(wish()); }
+  /// The two parts of it. What the controller asks for: beside any other call but `succeeded`, if the controller bears that.
+  Decision wish() const { return controller_->next(so_far_); }
+  /// What becomes of it.
+  Decision next(Decision decision);
 
   void succeeded(const ChunkSize& size) noexcept;
   /// False if nothing smaller can be tried, or the source went beyond its target: then the error is final.
@@ -26,13 +30,14 @@ class ReadPlan {
   void left() noexcept;
   /// A chunk was cut after it had been read.
   void too_big(const ChunkSize& tried) { controller_->too_big(tried); }
+  /// Beside any other call, if the controller bears that.
   void observe(const Observation& observation) { controller_->observe(observation); }
   std::shared_ptr<const Learned> learned() const { return controller_->learned(); }
 
  private:
   enum class Lone { no, wanted, in_flight };
 
-  std::unique_ptr<Controller> controller_;
+  const std::unique_ptr<Controller> controller_;
   const int64_t memory_limit_;
   const int slots_;
   int ring_;

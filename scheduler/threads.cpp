@@ -2,7 +2,7 @@
 
 #include <pthread.h>
 
-#include <mutex>
+#include <latch>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -12,8 +12,9 @@ namespace {
 
 constexpr std::size_t stack_bytes = std::size_t{4} << 20;  // of oneTBB's workers
 
+// All are let through at once: at a mutex each of many would have to wake the next one.
 void* wait_at(void* gate) {
-  const std::lock_guard passed(*static_cast<std::mutex*>(gate));
+  static_cast<std::latch*>(gate)->wait();
   return nullptr;
 }
 
@@ -25,14 +26,13 @@ void try_threads(int count) {
   pthread_attr_t attributes;
   int failed = pthread_attr_init(&attributes);
   if (!failed) failed = pthread_attr_setstacksize(&attributes, stack_bytes);
-  std::mutex gate;
-  gate.lock();
+  std::latch gate(1);
   while (!failed && static_cast<int>(threads.size()) < count) {
     pthread_t thread;
     failed = pthread_create(&thread, &attributes, wait_at, &gate);
     if (!failed) threads.push_back(thread);
   }
-  gate.unlock();
+  gate.count_down();
   pthread_attr_destroy(&attributes);
   for (const pthread_t thread : threads) pthread_join(thread, nullptr);
   if (failed)

@@ -530,6 +530,78 @@ TEST_CASE("pieces: others go on while somebody is told of a piece") {
   }
 }
 
+TEST_CASE("pieces: others go on while the controller is told of a piece") {
+  for (const auto& [name, executor] : all_executors()) {
+    if (executor->concurrency() < 2) continue;
+    INFO(name);
+    NumbersInPieces numbers(200);
+    std::atomic<int64_t> computed = 0;
+    std::atomic<bool> is_told = false;
+    numbers.on_compute = [&](int64_t piece) {
+      // Slots are left for those to come.
+      for (int i = 0; i < 5000 && piece >= 8 && !is_told; ++i)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      ++computed;
+    };
+    PiecePhases phases = numbers.phases();
+    bool went_on = false;
+    phases.array_bytes = [&](int) -> int64_t {
+      if (is_told.exchange(true)) return 0;
+      const int64_t before = computed;
+      for (int i = 0; i < 5000 && !went_on; ++i) {
+        went_on = computed >= before + 3;
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+      return 0;
+    };
+    run_piecewise(*executor, phases, {.policy = Policy::fixed(1), .max_ring = piece_slots(*executor)});
+    REQUIRE(numbers.committed_is_all());
+    REQUIRE(numbers.violation().empty());
+    REQUIRE(went_on);
+  }
+}
+
+TEST_CASE("pieces: of many large items at the end of a stream each of many threads computes one") {
+  constexpr int threads = 40, items = 39;
+  constexpr int for_caller = 17;  // those that wait for the calling thread, and the one that it is computing
+  const auto executor = make_plain_executor(threads);
+  const auto caller = std::this_thread::get_id();
+  const auto wait_for = [](auto&& is_so) {
+    for (int i = 0; i < 30'000 && !is_so(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return is_so();
+  };
+  int64_t next = 0;
+  std::atomic<bool> is_over = false, in_vain = false;
+  std::atomic<int> by_others = 0;
+  std::vector<int64_t> item_of(64), committed;
+  PiecePhases phases;
+  phases.take = [&](int slot, const Target&) -> std::optional<ChunkSize> {
+    if (next == items) {
+      is_over = true;
+      return std::nullopt;
+    }
+    item_of[static_cast<std::size_t>(slot)] = next++;
+    return ChunkSize{1, 100, 8};
+  };
+  // When the first has been read, all have been taken.
+  phases.read = [&](int) {
+    if (!wait_for([&] { return is_over.load(); })) in_vain = true;
+    return ChunkSize{1, 100, 8};
+  };
+  phases.compute = [&](int, bool) {
+    if (std::this_thread::get_id() != caller)
+      ++by_others;
+    else if (!wait_for([&] { return by_others >= items - for_caller; }))
+      in_vain = true;
+    return Computed::whole;
+  };
+  phases.commit = [&](int slot) { committed.push_back(item_of[static_cast<std::size_t>(slot)]); };
+  run_piecewise(*executor, phases, {.policy = Policy::adaptive(), .max_ring = 64, .start_work = 10});
+  REQUIRE(committed.size() == items);
+  REQUIRE(std::is_sorted(committed.begin(), committed.end()));
+  REQUIRE(!in_vain);
+}
+
 TEST_CASE("pieces: of one piece, though others are expected, the loops are shared") {
   for (const auto& [name, executor] : all_executors()) {
     if (executor->concurrency() < 2) continue;
