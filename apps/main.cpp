@@ -1,4 +1,5 @@
 #include <execinfo.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <csignal>
@@ -38,6 +39,25 @@ std::string unknown_arguments(const CLI::App& app) {
   const std::vector<std::string> unknown = app.remaining(true);
   return (unknown.size() > 1 ? "these arguments are not expected: " : "not expected: ") +
          CLI::detail::join(unknown, " ");
+}
+
+/// Of an option that has more values than it takes.
+std::optional<std::string> given_too_often(const CLI::App& app) {
+  for (const CLI::App* sub : app.get_subcommands())
+    for (const CLI::Option* option : sub->get_options()) {
+      const int most = option->get_items_expected_max();
+      if (most > 0 && option->count() > static_cast<std::size_t>(most))
+        return option->get_name() + " is given " + std::to_string(option->count()) + " times";
+    }
+  return std::nullopt;
+}
+
+/// As many as the system lets this process have: word lists are all open during a run.
+void allow_many_open_files() {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  static_cast<void>(::setrlimit(RLIMIT_NOFILE, &files));
 }
 
 /// `interrupt` is made when there is work to be stopped. `help`: what to ask for more about what was tried.
@@ -82,6 +102,8 @@ int run(int argc, char** argv, std::optional<Interrupt>& interrupt, std::string&
     throw UsageError(app.remaining_size(true) > 0 ? unknown_arguments(app) : e.what());
   } catch (const CLI::ExtrasError&) {
     throw UsageError(unknown_arguments(app));
+  } catch (const CLI::ArgumentMismatch& e) {
+    throw UsageError(given_too_often(app).value_or(e.what()));
   } catch (const CLI::ParseError& e) {
     throw UsageError(e.what());
   }
@@ -96,6 +118,7 @@ int main(int argc, char** argv) {
   void* frame = nullptr;
   static_cast<void>(::backtrace(&frame, 1));
   anabranch::apps::open_standard_descriptors();
+  anabranch::apps::allow_many_open_files();
   // A reader of ours that goes away is a failed write, not a death; so is a file that may not grow.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);

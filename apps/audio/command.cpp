@@ -153,10 +153,10 @@ AudioReport extract(const AudioRequest& request, Interrupt& interrupt) {
 }
 
 void run_audio(const AudioRequest& request, Interrupt& interrupt) {
-  std::vector<NamedFile> inputs{{"the segments", request.segments}};
+  std::vector<NamedFile> inputs{{"the file of segments", request.segments}};
   for (const std::string& path : request.inputs) inputs.push_back({"an input", path});
   for (const std::string& path : request.inputs) check_input("IN", path);
-  refuse_compressed(request.segments);
+  check_input("--segments", request.segments);
   check_outputs(inputs,
                 {{"--out", request.out}, {"--trace", request.run.trace}, {"--report", request.run.report}});
   const AudioReport report = extract(request, interrupt);

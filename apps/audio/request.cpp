@@ -43,7 +43,10 @@ void name(std::vector<AudioInput>& inputs) {
   for (const AudioInput& input : inputs) folder = common_folder(folder, place(input.path).parent_path());
   std::map<std::string, std::string> taken;
   for (AudioInput& input : inputs) {
-    input.name = place(input.path).lexically_relative(folder).replace_extension().generic_string();
+    fs::path relative = place(input.path).lexically_relative(folder);
+    // What is left of "...wav" would lead out of the folder that an .npz is unpacked to.
+    if (relative.stem() != "." && relative.stem() != "..") relative.replace_extension();
+    input.name = relative.generic_string();
     const auto [other, is_new] = taken.try_emplace(input.name, input.path);
     if (!is_new)
       throw UsageError(fmt::format(

@@ -3,6 +3,7 @@
 #include <array>
 #include <cctype>
 #include <charconv>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -45,9 +46,9 @@ std::int64_t parse_byte_size(std::string_view text) {
       std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
   const double unit = unit_of(text.substr(static_cast<std::size_t>(end - text.data())));
   const double bytes = number * unit;
-  if (error == std::errc{} && unit != 0 && bytes >= 0x1p62)
-    throw UsageError(fmt::format("'{}' is more than there can be", text));
-  if (error != std::errc{} || unit == 0 || !(bytes >= 1))
+  const bool is_size = error == std::errc{} && std::isfinite(number) && unit != 0;  // "inf" is read, too
+  if (is_size && bytes >= 0x1p62) throw UsageError(fmt::format("'{}' is more than there can be", text));
+  if (!is_size || bytes < 1)
     throw UsageError(fmt::format("'{}' is not a size; sizes are written like 4096, 64KiB, 256M, 1.5G", text));
   return static_cast<std::int64_t>(bytes);
 }

@@ -8,7 +8,7 @@ namespace anabranch::apps {
 /// DataError where a file begins as one that is compressed does: its bytes would be taken for something else.
 void refuse_compressed(const std::string& file);
 
-/// The same of a file that is read at any position, and UsageError for "-". `name`: "MATRIX".
+/// The same of a file that is read at any position, and UsageError for "-"; an empty name is no file. `name`: "MATRIX".
 void check_input(const char* name, const std::string& file);
 
 }  // namespace anabranch::apps

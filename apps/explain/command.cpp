@@ -11,6 +11,7 @@
 
 #include "apps/commands.h"
 #include "apps/common/exit_status.h"
+#include "apps/common/input_files.h"
 #include "apps/common/matrix_types.h"
 #include "apps/common/terminal.h"
 #include "apps/smvm/program.h"
@@ -84,6 +85,7 @@ void explain(const Source<Vector<std::tuple<I, T>>>& source, std::int64_t cols, 
 
 void explain_smvm(const std::string& matrix, Explain form, Interrupt& interrupt) {
   if (matrix.empty()) return explain(io::csr_view(3, 3, small_indptr, small_indices, small_values), 3, form);
+  check_input("MATRIX", matrix);
   const io::CsrHeader header = io::inspect_matrix(matrix);
   with_types_of(header, matrix, [&]<class I, class T>(std::type_identity<I>, std::type_identity<T>) {
     const auto source = [&] {

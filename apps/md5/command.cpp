@@ -110,7 +110,7 @@ class Stop {
 
 int run_md5(const Md5Options& options, Interrupt& interrupt) {
   const Stopwatch watch;
-  std::vector<NamedFile> inputs{{"the digests", options.digests}};
+  std::vector<NamedFile> inputs{{"the file of digests", options.digests}};
   for (const std::string& list : options.lists) inputs.push_back({"a word list", list});
   check_outputs(inputs, {{"--trace", options.run.trace}, {"--report", options.run.report}});
 

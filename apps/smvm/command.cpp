@@ -189,7 +189,8 @@ void multiply(SmvmReport& report, Interrupt& interrupt) {
 
 void run_smvm(const SmvmOptions& options, Interrupt& interrupt) {
   check_input("MATRIX", options.matrix);
-  for (const std::string& x : {options.vector, options.vectors}) refuse_compressed(x);
+  check_input("--vector", options.vector);
+  check_input("--vectors", options.vectors);
   check_outputs({{"the matrix", options.matrix},
                  {"the vector x", options.vector},
                  {"the matrix of vectors x", options.vectors}},

@@ -93,7 +93,7 @@ TEST_CASE("audio: command lines that make no sense") {
       {{a, "--out", f, "--segments", s, "--hop-length", "10"}, 2, "--segments"},
       {{a, "--out", f, "--segment-unit", "seconds"}, 2, "--segments"},
       {{a, "--out", f, "--report", dir / "r.pdf"}, 2, ".html"},
-      {{a, "--out", f, "--segments", s, "--trace", s}, 2, "this is the segments itself"},
+      {{a, "--out", f, "--segments", s, "--trace", s}, 2, "this is the file of segments itself"},
   };
   for (const auto& [arguments, status, says] : all) {
     std::vector<std::string> line{"audio"};

@@ -225,6 +225,22 @@ TEST_CASE("audio: several files, by their places") {
   CHECK(!std::getline(lines, line));
 }
 
+TEST_CASE("audio: no name of an array leads out of the folder that they are unpacked to") {
+  const TemporaryDirectory dir;
+  Arguments line{"audio"};
+  for (const char* name : {"a.wav", "..wav", "...wav", ".wav"}) {
+    io_test::write_file(dir / name, wav(audio_signal(3000, 5)));
+    line.push_back(dir / name);
+  }
+  const Outcome o = command(with(line, {"--features", "rms", "--out", dir / "f.npz"}));
+  INFO(o.err);
+  REQUIRE(o.status == 0);
+  Arguments names;
+  for (const auto& [name, array] : npz_arrays(io_test::read_file(dir / "f.npz"))) names.push_back(name);
+  CHECK(names == Arguments{"...wav/rms", "...wav/times", "..wav/rms", "..wav/times", ".wav/rms", ".wav/times",
+                           "a/rms", "a/times"});
+}
+
 TEST_CASE("audio: of several files the timeline and the report are of the one that fails, else of the last") {
   using anabranch::testing::PageFile;
   using anabranch::testing::TraceFile;

@@ -21,6 +21,8 @@
 #include <fmt/format.h>
 
 #include "command.h"
+#include "refused.h"
+#include "run_json.h"
 #include "support/page_file.h"
 
 using namespace cli_test;
@@ -400,6 +402,37 @@ TEST_CASE("md5: pipes that are written one after the other") {
   CHECK(o.out == found_lines({suite_digests[2], suite_digests[1]}, {"abc", "a"}));
 }
 
+TEST_CASE("md5: digests that arrive at a named pipe; one that nobody writes to") {
+  const TemporaryDirectory dir;
+  io_test::write_file(dir / "list", lines(suite));
+  for (const char* name : {"digests", "words", "gone"}) REQUIRE(::mkfifo((dir / name).c_str(), 0600) == 0);
+  {
+    Process process({"md5", dir / "digests", dir / "list", "--repeat", "2"});
+    std::ofstream(dir / "digests", std::ios::binary) << suite_digests[2] << "\r\n" << suite_digests[2];
+    const Outcome o = process.finish();
+    INFO(o.err);
+    CHECK(o.status == 0);
+    CHECK(o.out == suite_digests[2] + "  abc\n");
+  }
+  const auto of_list = [&](const std::string& words) {
+    Process process({"md5", suite_digests[2], dir / "words"});
+    std::ofstream(dir / "words", std::ios::binary) << words;
+    return process.finish();
+  };
+  for (const char* words : {"", "\n", "ab\nabcd"}) {
+    const Outcome o = of_list(words);
+    INFO(o.err);
+    CHECK(o.status == 1);
+    CHECK(o.out.empty());
+  }
+  check_refused(md5({suite_digests[2], dir / "words", "--repeat", "2"}), 2,
+                "--repeat: what comes from a pipe passes once");
+  Process waits({"md5", dir / "gone", dir / "list"});
+  wait_until([&] { return waits.blocks(SIGTERM); });
+  waits.signal(SIGTERM);
+  CHECK(waits.finish().status == 143);
+}
+
 TEST_CASE("md5: digests as md5sum writes them, rules with blanks between") {
   const TemporaryDirectory dir;
   io_test::write_file(dir / "list", "A\nABC\n");
@@ -435,6 +468,16 @@ TEST_CASE("md5: digests that are none") {
   refused(good + "\n" + std::string(100'000, 'a') + "\n",
           ": line 2: " + none + "it has more than 4096 bytes");
   refused(std::string("\0\xff\x1b[2J", 6), ": line 1: '???[2J'");
+  // As other programs write them, or in other encodings.
+  refused("\xef\xbb\xbf" + good + "\n",
+          ": line 1: '???" + good + "' is no MD5 digest, 32 hexadecimal digits: ");
+  refused("0x" + good.substr(2), ": line 1: '0x" + good.substr(2) + "' is no MD5 digest");
+  refused(good + ":salt", ": line 1: '" + good + ":salt' is no MD5 digest");
+  refused("MD5 (f) = " + good, ": line 1: 'MD5 (f) = ");
+  refused(good + "\r" + good + "\r", ": line 1: '" + good + "?0cc175b...' is no MD5 digest");
+  refused(good + "\n" + good + std::string(1, '\0') + "\n", ": line 2: '" + good + "?' is no MD5 digest");
+  refused("\\" + good + "  a\\nb", ": line 1: '\\" + good + "  a");
+  refused("-" + good.substr(1), ": line 1: ");
   refused("", ": there is no digest in it");
   refused("\n \r\n\n", ": there is no digest in it");
 }
@@ -694,14 +737,11 @@ TEST_CASE("md5 --json: the schema of docs/md5.md") {
   CHECK(r["candidates"] == 2);
   CHECK(r["stopped_early"] == false);
   CHECK(r["chunks"] == 2);
-  CHECK(r["memory"] == 16 << 20);
-  CHECK(r["peak_bytes"].get<std::int64_t>() <= 16 << 20);
-  CHECK(r["threads"] == 2);
+  check_run(r, {.threads = 2, .scheduler = "fixed:2", .memory = 16 << 20});
   CHECK(r["stages"].size() == 1);
   const auto interpreted = files.run({"--json", "--backend", "interpreter"}).json();
   CHECK(interpreted["words"] == 3);
-  for (const char* key : {"scheduler", "memory", "peak_bytes", "chunks", "chunk_items"})
-    CHECK(interpreted[key].is_null());
+  check_interpreted(interpreted);
 }
 
 TEST_CASE("md5: bytes that are no UTF-8 are told exactly") {

@@ -12,7 +12,9 @@
 #include <filesystem>
 #include <thread>
 
+#include "audio_files.h"
 #include "command.h"
+#include "refused.h"
 
 using namespace cli_test;
 
@@ -52,6 +54,84 @@ TEST_CASE("output: files that cannot be read or written give exit code 4 and a r
   if (::geteuid() != 0) {
     ::chmod(m.path.c_str(), 0);
     fails({"smvm", m.path}, std::strerror(EACCES));
+  }
+}
+
+TEST_CASE("output: a place where no file can be is refused before anything is computed") {
+  const Matrix m;
+  const std::string digest(32, '0'), list = m.dir / "list", sound = m.dir / "a.wav";
+  io_test::write_file(list, "abc\n");
+  io_test::write_file(sound, "no sound: this is not looked at");
+  REQUIRE(::mkfifo((m.dir / "pipe.npz").c_str(), 0600) == 0);
+  std::filesystem::create_directory(m.dir / "folder.npz");
+  std::filesystem::create_symlink("no/such/f.npz", m.dir / "nowhere.npz");
+  struct Writer {
+    std::vector<std::string> line;  ///< the name of the file comes behind
+    std::string ending;
+  };
+  const std::vector<Writer> writers{{{"smvm", m.path, "--out"}, ".npy"},
+                                    {{"pagerank", m.path, "--out"}, ".npy"},
+                                    {{"audio", sound, "--features", "rms", "--out"}, ".npz"},
+                                    {{"audio", sound, "--features", "rms", "--out"}, ".csv"},
+                                    {{"md5", digest, list, "--trace"}, ".json"},
+                                    {{"md5", digest, list, "--report"}, ".html"}};
+  for (const Writer& writer : writers) {
+    const auto fails = [&](const std::string& file, const std::string& why) {
+      std::vector<std::string> line = writer.line;
+      line.push_back(file);
+      refuses(m.dir, line, 4, why + "\n");
+    };
+    const auto error = [](int number) { return std::string(": cannot create: ") + std::strerror(number); };
+    const std::string long_name = m.dir / std::string(300, 'n') + writer.ending;
+    fails(long_name, "anabranch: " + long_name + error(ENAMETOOLONG));
+    const std::string below_file = list + "/f" + writer.ending;
+    fails(below_file, "anabranch: " + below_file + error(ENOTDIR));
+    const std::string no_folder = m.dir / "no/such/f" + writer.ending;
+    fails(no_folder, "anabranch: " + no_folder + error(ENOENT));
+  }
+  const auto fails = [&](const std::string& file, const std::string& says) {
+    refuses(m.dir, {"audio", sound, "--features", "rms", "--out", m.dir / file}, 4,
+            "anabranch: " + says + "\n");
+  };
+  fails("pipe.npz", m.dir / "pipe.npz: cannot write: it exists and is not a regular file");
+  fails("folder.npz", m.dir / "folder.npz: cannot write: it exists and is not a regular file");
+  fails("nowhere.npz", m.dir / "no/such/f.npz: cannot create: " + std::strerror(ENOENT));
+}
+
+TEST_CASE("output: no input is written over, whatever its name") {
+  namespace fs = std::filesystem;
+  const TemporaryDirectory dir;
+  const std::string digest(32, '0'), bytes = "whatever it is";
+  struct Line {
+    std::vector<std::string> before;  ///< the output comes behind
+    std::string input, ending, says;
+  };
+  const std::string x = dir / "x", none = dir / "none";
+  const std::vector<Line> lines{
+      {{"smvm", x, "--out"}, x, ".npy", "the matrix"},
+      {{"smvm", none, "--vector", x, "--out"}, x, ".npy", "the vector x"},
+      {{"smvm", none, "--vectors", x, "--out"}, x, ".npy", "the matrix of vectors x"},
+      {{"pagerank", x, "--out"}, x, ".npy", "the graph"},
+      {{"audio", none, x, "--features", "rms", "--out"}, x, ".npz", "an input"},
+      {{"audio", none, "--features", "rms", "--segments", x, "--out"}, x, ".csv", "the file of segments"},
+      {{"md5", x, none, "--trace"}, x, ".json", "the file of digests"},
+      {{"md5", digest, none, x, "--report"}, x, ".html", "a word list"}};
+  for (const Line& one : lines) {
+    const std::string other = dir / "other" + one.ending;
+    for (const bool symbolic : {false, true}) {
+      io_test::write_file(x, bytes);
+      if (symbolic)
+        fs::create_symlink("x", other);
+      else
+        fs::create_hard_link(x, other);
+      for (const std::string& name : {other, dir / "./other" + one.ending}) {
+        std::vector<std::string> line = one.before;
+        line.push_back(name);
+        refuses(dir, line, 2, " " + name + ": this is " + one.says + " itself (");
+      }
+      CHECK(io_test::read_file(x) == bytes);
+      fs::remove(other);
+    }
   }
 }
 

@@ -3,11 +3,17 @@
 #include <algorithm>
 #include <cmath>
 #include <csignal>
+#include <cstdint>
+#include <limits>
 #include <random>
 #include <set>
 #include <thread>
 
+#include <fmt/format.h>
+
 #include "command.h"
+#include "refused.h"
+#include "run_json.h"
 #include "support/page_file.h"
 
 using namespace cli_test;
@@ -353,7 +359,8 @@ TEST_CASE("pagerank --json: the schema of docs/pagerank.md") {
   Folder dir;
   dir.write("a.txt", text_of(small));
   const auto r = command({"pagerank", dir / "a.txt", "--json", "--nodes", "12", "--repeat", "3", "--stats",
-                          "--memory", "64M", "--trace", dir / "t.json", "--report", dir / "r.html"})
+                          "--threads", "2", "--scheduler", "adaptive", "--memory", "64M", "--trace",
+                          dir / "t.json", "--report", dir / "r.html"})
                      .json();
   std::vector<std::string> keys;
   for (const auto& [key, value] : r.items()) keys.push_back(key);
@@ -379,13 +386,14 @@ TEST_CASE("pagerank --json: the schema of docs/pagerank.md") {
                                      {"in_memory", true}});
   CHECK(r["bytes"] == 19 * 4 + 13 * 4);
   CHECK(r["converged"] == true);
-  CHECK(r["repeats"].size() == 3);
-  CHECK(r["memory"] == 64 << 20);
+  check_run(r, {.threads = 2, .scheduler = "adaptive", .memory = 64 << 20, .repeats = 3});
+  CHECK(r["seconds"]["run"].get<double>() == steady_seconds(r));
   CHECK(r["unchecked"] == nlohmann::json{dir / "a.txt"});
   CHECK(r["stages"][0]["runs"] == r["iterations"]);
   CHECK(r["result"].is_null());
   const auto page = anabranch::testing::PageFile(dir / "r.html").data["run"];
   CHECK(page["error"].is_null());
+  check_interpreted(command({"pagerank", dir / "a.txt", "--json", "--backend", "interpreter"}).json());
 }
 
 TEST_CASE("pagerank --json: has one layout throughout, and members in their order") {
@@ -454,6 +462,13 @@ TEST_CASE("pagerank: files that are no graphs are refused, with place and reason
   refused("a.txt", "0 1\n0,1\n", {":2: "});
   refused("a.txt", "0 1\n-1 2\n", {":2: "});
   refused("a.txt", "0 1\n1 2.5\n", {":2: "});
+  for (const char* link : {"1 +2", "1 1e3", "0x1 2", "1 --2", "1 -0", "1 nan", "-99999999999999999999 0"})
+    refused("a.txt", std::string("0 1\n") + link + "\n",
+            {":2: a link 'FROM TO' expected, not '" + std::string(link) + "';"});
+  for (const char* node : {"9223372036854775807", "9223372036854775808", "18446744073709551616"})
+    for (const char* first : {"0", "1"})
+      refused("a.txt", std::string("1 2\n2 ") + node + "\n", {":2: the number of a node is too large"},
+              {"--first-node", first});
   refused("a.txt", "0 1\n2 99999999999999999999\n", {":2: ", "too large"});
   refused("a.txt", std::string("0 1\n\0\0\1\2\n", 9), {":2: "});
   refused("a.txt", "0 1\n1 0\n0 5\n", {":3: ", "node 5", "0..4"}, {"--nodes", "5"});
@@ -474,14 +489,35 @@ TEST_CASE("pagerank: files that are no graphs are refused, with place and reason
   refused("a.i32", "", {"there is no link in it"});
   refused("a.i32", pairs_of<std::int32_t>({{0, 1}, {1, -3}}), {"link 1 (byte 8)", "node -3"});
   refused("a.i64", pairs_of<std::int64_t>({{0, 1}, {-1, 3}}), {"link 1 (byte 16)", "node -1"});
+  refused("a.i32", pairs_of<std::int32_t>({{0, 1}, {INT32_MIN, 3}}), {"link 1 (byte 8)", "node -2147483648"});
+  refused("a.i64", io_test::raw(std::vector<std::int64_t>{0, 1, 1, INT64_MAX}),
+          {"link 1 (byte 16)", "the number of a node is too large"});
+  refused("a.i64", io_test::raw(std::vector<std::int64_t>{0, INT64_MIN, 1, 0}),
+          {"link 0 (byte 0)", "node -9"});
   refused("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 3 1\n1 1 1\n", {"2 x 3", "no graph"});
   refused("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 -1\n", {"entry (1, 2)", "-1"},
           {"--weighted"});
   refused("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 3 -1\n", {":3: ", "column 3"});
-  auto csr = io_test::sample(50);
+  for (const char* weight : {"nan", "inf", "-inf", "-1e-320"})
+    refused(
+        "a.mtx",
+        std::string("%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 1\n2 1 ") + weight + "\n",
+        {"entry (2, 1)", weight, "a weight is a finite number from 0 on"}, {"--weighted"});
+  refused("a.mtx", "%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n2 1 3\n",
+          {"entry (1, 2) is -3"}, {"--weighted"});
+  refused("a.mtx", "%%MatrixMarket matrix coordinate real general\n-2 -2 1\n1 1 1\n",
+          {":2: '-2' is not a size"});
   refused("a.npz", io_test::npz(io_test::members(io_test::sample(51))), {"51 x 50", "no graph"});
-  csr.values[7] = -2;
-  refused("a.npz", io_test::npz(io_test::members(csr)), {"-2", "weight"}, {"--weighted"});
+  refused("a.npz", io_test::npz(io_test::members(io_test::sample(49))), {"49 x 50", "no graph"});
+  const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+  for (const double weight : {-2.0, nan, inf, -inf}) {
+    auto weighted = io_test::sample(50);
+    weighted.values[7] = weight;
+    refused("a.npz", io_test::npz(io_test::members(weighted)),
+            {"entry (2, ", "is " + fmt::format("{}", weight) + ": a weight is a finite number from 0 on"},
+            {"--weighted"});
+  }
+  auto csr = io_test::sample(50);
   csr.indices[7] = 50;
   refused("a.npz", io_test::npz(io_test::members(csr)), {"indices.npy", "entry 7", "column 50"});
   std::string flipped = io_test::npz(io_test::members(io_test::sample(50)));

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "audio_files.h"
 #include "command.h"
 
 using namespace cli_test;
@@ -106,6 +107,68 @@ TEST_CASE("too few threads: exit status 5 and a sentence") {
     refused += status == 5;
   }
   CHECK(refused > 0);
+}
+
+TEST_CASE("too few open files: a status and a sentence, and no output") {
+  if (sanitized) return;
+  Shell shell;
+  io_test::write_file(shell.folder / "a.wav", wav(audio_signal(3000, 1)));
+  io_test::write_file(shell.folder / "g.txt", "0 1\n1 0\n");
+  io_test::write_file(shell.folder / "w.txt", "abc\n");
+  io_test::write_file(shell.folder / "err", "");
+  const int inputs = shell.folder.files();
+  const auto with = [](int files) {
+    return "TMPDIR=$PWD prlimit --nofile=" + std::to_string(files) + " $B ";
+  };
+  // With fewer the libraries do not load: how many that takes depends on what is open where the tests are run.
+  int least = 4;
+  while (least < 64 && shell.status(with(least) + "--version >/dev/null 2>&1") != 0) ++least;
+  const std::vector<std::string> lines{"smvm m.npz --transpose --out y.npy", "pagerank g.txt --out y.npy",
+                                       "audio a.wav --features all --out y.npz",
+                                       "md5 " + std::string(32, '0') + " w.txt"};
+  for (const std::string& line : lines) {
+    int refused = 0;
+    for (const int files : {least, least + 1, least + 3}) {
+      const int status = shell.status(with(files) + line + " 2>$E");
+      INFO(line << " with " << files << " files: " << shell.error());
+      CHECK((status == 0 || status == 1 || status == 4 ||
+             status == 6));  // 6: the code generator is a file, too
+      if (status > 1) {
+        ++refused;
+        CHECK(shell.error().starts_with("anabranch: "));
+        CHECK(shell.error().find("Too many open files") != std::string::npos);
+        CHECK(shell.folder.files() == inputs);
+      }
+      for (const char* output : {"y.npy", "y.npz"}) std::filesystem::remove(shell.folder / output);
+    }
+    INFO(line);
+    CHECK(refused > 0);
+  }
+}
+
+TEST_CASE("more files in one call than may be open at a time") {
+  if (sanitized) return;
+  Shell shell;
+  std::filesystem::create_directory(shell.folder / "many");
+  for (int i = 100; i < 300; ++i)
+    io_test::write_file(shell.folder / ("many/" + std::to_string(i) + ".wav"), wav(audio_signal(600, i)));
+  const std::string audio = "$B audio many/*.wav --features rms,mean --out ";
+  CHECK(shell.status("prlimit --nofile=64 " + audio + "f.npz 2>$E") == 0);
+  INFO(shell.error());
+  const auto arrays = npz_arrays(io_test::read_file(shell.folder / "f.npz"));
+  CHECK(arrays.size() == 600);
+  CHECK(arrays.contains("299/rms"));
+  CHECK(shell.status("prlimit --nofile=64 " + audio + "f.csv") == 0);
+  CHECK(io_test::read_file(shell.folder / "f.csv").find("\nmany/299.wav,") != std::string::npos);
+
+  // Word lists are all open: as many as the system allows, whatever limit a shell begins with.
+  for (int i = 100; i < 300; ++i)
+    io_test::write_file(shell.folder / ("many/" + std::to_string(i) + ".txt"), i == 299 ? "abc\n" : "x\n");
+  const std::string md5 = "$B md5 900150983cd24fb0d6963f7d28e17f72 many/*.txt ";
+  CHECK(shell.status("prlimit --nofile=64: " + md5 + ">found") == 0);
+  CHECK(io_test::read_file(shell.folder / "found") == "900150983cd24fb0d6963f7d28e17f72  abc\n");
+  CHECK(shell.status("prlimit --nofile=64 " + md5 + "2>$E") == 4);
+  CHECK(shell.error().find(".txt: cannot open: Too many open files\n") != std::string::npos);
 }
 
 TEST_CASE("inputs: what is compressed is not taken for a text") {

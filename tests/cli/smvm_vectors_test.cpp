@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "command.h"
+#include "refused.h"
 
 using namespace cli_test;
 using io_test::Csr;
@@ -219,6 +220,117 @@ TEST_CASE("smvm: shapes that do not fit are named") {
   refused({"--transpose=1"}, "transpose", 2);
   refused({"--vectors", dir / "y.npy"}, "y.npy", 2);
   refused({"--vectors", dir / "m50.npy", "--memory", "10K"}, "the vectors x", 5);
+}
+
+TEST_CASE("smvm --vectors: files that are no matrix of numbers, or another than they say") {
+  const TemporaryDirectory dir;
+  io_test::write_file(dir / "a.npz", io_test::npz(io_test::members(sample<std::int32_t, float>(300))));
+  io_test::write_file(dir / "x.npy", "");
+  const auto refuses_file = [&](const std::string& bytes, const std::string& says) {
+    io_test::write_file(dir / "x.npy", bytes);
+    refuses(dir, {"smvm", dir / "a.npz", "--vectors", dir / "x.npy", "--out", dir / "y.npy"}, 3,
+            "anabranch: " + dir / "x.npy" + ": " + says);
+  };
+  const std::string good = matrix_npy(whole_numbers<float>(50 * 2), 50, 2);
+  refuses_file("", "0 bytes are too few for an NPY array");
+  refuses_file(good.substr(0, 9), "9 bytes are too few for an NPY array");
+  refuses_file(good.substr(0, 50), "50 bytes are too few for an NPY array");
+  refuses_file(good.substr(0, good.size() - 1),
+               "the header promises 50 x 2 elements of 4 bytes (<f4), but there are 399");
+  refuses_file(good + "x", "the header promises 50 x 2 elements of 4 bytes (<f4), but there are 401");
+  refuses_file(io_test::read_file(dir / "a.npz"), "not an NPY array (wrong first bytes)");
+  std::string version = good;
+  version[6] = 4;
+  refuses_file(version, "NPY version 4.0 is not known");
+  const std::string bytes(400, '\0');
+  const auto refuses_shape = [&](const std::string& shape, const std::string& says) {
+    refuses_file(io_test::npy("<f4", shape, bytes), says);
+  };
+  refuses_file(io_test::npy("<f4", "()", std::string(4, '\0')),
+               "--vectors takes a matrix with a vector in each column, this is an array of rank 0\n");
+  refuses_shape("(50, 2, 1)",
+                "--vectors takes a matrix with a vector in each column, this is an array of rank 3\n");
+  refuses_shape("(-50, 2)", "bad NPY header: the extent -50 is negative (at character ");
+  refuses_shape("(50, 9223372036854775807)", "the header promises 50 x 9223372036854775807 elements");
+  refuses_shape("(50, 99999999999999999999)", "bad NPY header: an extent beyond 64 bits (at character ");
+  refuses_shape("(50.0, 2)", "bad NPY header: ");
+  refuses_shape("(99, 1)", "the header promises 99 x 1 elements");
+  refuses_shape("(100, 1)", "100 rows, but the matrix has 50 columns\n");
+  for (const bool fortran : {false, true}) {
+    refuses_file(matrix_npy(std::vector<float>{}, 0, 2, fortran), "0 rows, but the matrix has 50 columns\n");
+    refuses_file(matrix_npy(std::vector<float>{}, 49, 0, fortran),
+                 "49 rows, but the matrix has 50 columns\n");
+    refuses_file(matrix_npy(std::vector<float>(2 * 50), 2, 50, fortran),
+                 "2 rows, but the matrix has 50 columns; this array has its vectors as rows\n");
+  }
+  const auto refuses_type = [&](const std::string& dtype, std::size_t width, const std::string& says) {
+    refuses_file(io_test::npy(dtype, "(50, 1)", std::string(50 * width, '\0')), says);
+  };
+  refuses_type(
+      "<f8", 8,
+      "elements of type double, which the matrix's float cannot hold exactly; convert one of them\n");
+  refuses_type("<i4", 4, "elements of type int32, which the matrix's float cannot hold exactly; ");
+  refuses_type("<c8", 8, "elements of type complex float, which the matrix's float cannot hold exactly; ");
+  refuses_type(">f4", 4, "dtype '>f4' is big-endian; only little-endian is read\n");
+  refuses_type("|S4", 4, "dtype '|S4' is text, not numbers\n");
+  for (const char* dtype : {"|O", "<f16", "<M8[ns]", "<f0", ""})
+    refuses_type(dtype, 8, "dtype '" + std::string(dtype) + "' is not supported (");
+  refuses_file(io_test::npy("|b1", "(50, 1)", std::string(50, '\2')),
+               "element 0 is the byte 2, not a bool\n");
+}
+
+TEST_CASE("smvm --vectors: NaNs and infinities are numbers; of no vectors nothing is left, in either order") {
+  const TemporaryDirectory dir;
+  Csr<> a;  // 1 0 | 0 2 | 0 3
+  a.cols = 2;
+  a.indptr = {0, 1, 2, 3};
+  a.indices = {0, 1, 1};
+  a.values = {1, 2, 3};
+  io_test::write_file(dir / "a.npz", io_test::npz(io_test::members(a)));
+  const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+  for (const bool fortran : {false, true}) {
+    io_test::write_file(dir / "x.npy", matrix_npy(std::vector<double>{nan, 5, inf, -inf}, 2, 2, fortran));
+    REQUIRE(command({"smvm", dir / "a.npz", "--vectors", dir / "x.npy", "--out", dir / "y.npy"}).status == 0);
+    const auto y = npy_vector<double>(dir / "y.npy");
+    REQUIRE(y.size() == 6);
+    CHECK(std::isnan(y[0]));
+    CHECK(std::vector<double>(y.begin() + 1, y.end()) == std::vector<double>{5, inf, -inf, inf, -inf});
+    io_test::write_file(dir / "x.npy", matrix_npy(std::vector<double>{}, 2, 0, fortran));
+    const Outcome o =
+        command({"smvm", dir / "a.npz", "--vectors", dir / "x.npy", "--out", dir / "y.npy", "--json"});
+    INFO(o.err);
+    REQUIRE(o.status == 0);
+    CHECK(o.json()["vectors"] == 0);
+    CHECK(shape_is(dir / "y.npy", "3, 0"));
+  }
+}
+
+TEST_CASE("smvm --transpose: matrices that are damaged are refused before they are sorted") {
+  const TemporaryDirectory dir;
+  io_test::write_file(dir / "a.npz", "");
+  const auto refuses_matrix = [&](const std::string& bytes, const std::string& says) {
+    io_test::write_file(dir / "a.npz", bytes);
+    refuses(dir, {"smvm", dir / "a.npz", "--transpose", "--out", dir / "y.npy"}, 3,
+            "anabranch: " + dir / "a.npz" + ": " + says);
+  };
+  const auto with = [](auto change) {
+    Csr<> a = sample(300);
+    change(a);
+    return io_test::npz(io_test::members(a));
+  };
+  refuses_matrix(with([](Csr<>& a) { a.indices[700] = 50; }),
+                 "indices.npy: entry 700 (byte 2800 of the array) is column 50");
+  refuses_matrix(with([](Csr<>& a) { a.indices[700] = -1; }),
+                 "indices.npy: entry 700 (byte 2800 of the array) is column -1");
+  refuses_matrix(with([](Csr<>& a) { a.indptr[0] = 1; }), "indptr.npy: begins with 1, not 0");
+  refuses_matrix(with([](Csr<>& a) { a.indptr[100] = -1; }), "indptr.npy: offset 100 is -1, smaller than");
+  refuses_matrix(with([](Csr<>& a) { a.indptr.back() += 1; }), "indptr.npy: ends with ");
+  const std::string good = with([](Csr<>&) {});
+  refuses_matrix(good.substr(0, good.size() / 2), "not a usable zip file");
+  std::string flipped = good;
+  const std::size_t value = flipped.find("data.npy") + 8 + 200;
+  flipped[value] = static_cast<char>(flipped[value] ^ 1);
+  refuses_matrix(flipped, "data.npy: the checksum (CRC-32) of its bytes is ");
 }
 
 TEST_CASE("smvm --explain: says what would run, and runs nothing") {

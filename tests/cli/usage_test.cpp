@@ -203,8 +203,14 @@ TEST_CASE("usage errors: standard input is no file that is read at any position"
   };
   const std::string why = " -: standard input cannot be read at any position; a file of this name is ./- (";
   refused({"smvm", "-"}, "MATRIX" + why);
+  refused({"explain", "smvm", "-"}, "MATRIX" + why);
   refused({"pagerank", "-"}, "GRAPH" + why);
   refused({"audio", "-", "--out", dir / "f.npz"}, "IN" + why);
+  io_test::write_file(dir / "m.npz", io_test::npz(io_test::members(io_test::sample(10))));
+  refused({"smvm", dir / "m.npz", "--vector", "-"}, "--vector" + why);
+  refused({"smvm", dir / "m.npz", "--vectors", "-"}, "--vectors" + why);
+  refused({"audio", dir / "a.wav", "--segments", "-", "--features", "rms", "--out", dir / "f.npz"},
+          "--segments" + why);
   refused({"md5", "-", "-"}, "DIGESTS and WORDLIST: standard input, -, is there twice");
 }
 

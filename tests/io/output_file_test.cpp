@@ -421,6 +421,12 @@ TEST_CASE("output file: the longest names, and none") {
     CHECK(read_file(path) == "old");
     CHECK(dir.files() == 1);
   }
+  {
+    const TemporaryDirectory dir;
+    const std::string path = dir / std::string(256, 'a');
+    CHECK_THROWS_WITH(io::detail::AtomicFile(path), path + ": cannot create: File name too long");
+    CHECK(dir.files() == 0);
+  }
   CHECK_THROWS_WITH(write_text("", "x"), Catch::Contains("the path is empty"));
   CHECK_THROWS_AS(io::write_npy("", Vector<double>({1})), IoError);
   CHECK_THROWS_AS(io::NpyWriter("", ScalarType::float64), IoError);

@@ -26,8 +26,10 @@ std::string in_its_words(const char* text) {
 }
 
 /// Why a file could not be opened.
-std::string opening_failed(std::int64_t bytes, int error) {
+std::string opening_failed(std::int64_t bytes, int error, const char* text) {
   if (bytes == 0) return "the file is empty";
+  if (std::strstr(text, "SF_INFO"))  // libsndfile means what it has read of the header
+    return "an audio file that is damaged: its header has a sample rate, channels or a length that cannot be";
   switch (error) {
     case SF_ERR_UNRECOGNISED_FORMAT:
       return "no audio file of a known format, which are WAV, FLAC, OGG and others";
@@ -96,7 +98,8 @@ SoundFile::SoundFile(std::shared_ptr<const ReadFile> file) : file_(std::move(fil
     rethrow();
     if (std::strstr(library.strerror(nullptr), "malloc"))
       throw ResourceError(name() + ": libsndfile gets no memory to open it");
-    fail(opening_failed(file_->size(), library.error(nullptr)) + in_its_words(library.strerror(nullptr)));
+    const char* const text = library.strerror(nullptr);
+    fail(opening_failed(file_->size(), library.error(nullptr), text) + in_its_words(text));
   }
   try {
     rethrow();

@@ -338,6 +338,8 @@ AtomicFile::AtomicFile(const std::string& path) : path_(followed(path)), place_(
   if (path.empty()) throw IoError("cannot write: the path is empty");
   struct stat was{};
   const bool replaces = ::stat(path.c_str(), &was) == 0;
+  // A file without a name would meet this only when it is complete.
+  if (!replaces && errno == ENAMETOOLONG) throw_os(path_, "cannot create", errno);
   if (replaces && !S_ISREG(was.st_mode))
     throw IoError(path + ": cannot write: it exists and is not a regular file");
   // The process may go to another folder meanwhile.
