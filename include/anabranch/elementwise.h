@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <anabranch/acc.h>
+#include <anabranch/detail/given.h>
 #include <anabranch/detail/side.h>
 #include <anabranch/index.h>
 
@@ -125,26 +126,16 @@ Acc<Array<N, Index<N>>> indices(const Exp<Index<N>>& shape, Loc at) {
   return acc<N, Index<N>>(detail::generate(shape.handle(), function, at, "indices"));
 }
 
-/// Stands for an array that is not there.
-struct NoArray {};
 template <class X, int N>
-concept ArrayOrNone = std::same_as<X, NoArray> || (IsAcc<X> && X::rank == N);
-/// f of the arrays that are there; those that are not come last.
-template <class F, class... Xs>
-auto of_given(F f, const Xs&... xs) {
-  const std::tuple<const Xs&...> all(xs...);
-  return [&]<std::size_t... I>(std::index_sequence<I...>) {
-    return f(std::get<I>(all)...);
-  }(std::make_index_sequence<(0 + ... + (IsAcc<Xs> ? 1 : 0))>{});
-}
+concept ArrayOrNone = std::same_as<X, NotGiven> || (IsAcc<X> && X::rank == N);
 }  // namespace detail
 
 /// f of the elements at equal positions of two to nine arrays; the result has the intersection of the shapes
 /// (minimum per dimension).
-template <class F, int N, class A, class B, detail::ArrayOrNone<N> C = detail::NoArray,
-          detail::ArrayOrNone<N> D = detail::NoArray, detail::ArrayOrNone<N> E = detail::NoArray,
-          detail::ArrayOrNone<N> G = detail::NoArray, detail::ArrayOrNone<N> H = detail::NoArray,
-          detail::ArrayOrNone<N> I = detail::NoArray, detail::ArrayOrNone<N> J = detail::NoArray>
+template <class F, int N, class A, class B, detail::ArrayOrNone<N> C = detail::NotGiven,
+          detail::ArrayOrNone<N> D = detail::NotGiven, detail::ArrayOrNone<N> E = detail::NotGiven,
+          detail::ArrayOrNone<N> G = detail::NotGiven, detail::ArrayOrNone<N> H = detail::NotGiven,
+          detail::ArrayOrNone<N> I = detail::NotGiven, detail::ArrayOrNone<N> J = detail::NotGiven>
 auto zip_with(F f, const Acc<Array<N, A>>& a, const Acc<Array<N, B>>& b, const C& c = {}, const D& d = {},
               const E& e = {}, const G& g = {}, const H& h = {}, const I& i = {}, const J& j = {},
               detail::Loc at = detail::Loc::current()) {
@@ -154,10 +145,10 @@ auto zip_with(F f, const Acc<Array<N, A>>& a, const Acc<Array<N, B>>& b, const C
 }
 
 /// An array of tuples from two to nine arrays; costs nothing by itself (structure of arrays).
-template <int N, class A, class B, detail::ArrayOrNone<N> C = detail::NoArray,
-          detail::ArrayOrNone<N> D = detail::NoArray, detail::ArrayOrNone<N> E = detail::NoArray,
-          detail::ArrayOrNone<N> G = detail::NoArray, detail::ArrayOrNone<N> H = detail::NoArray,
-          detail::ArrayOrNone<N> I = detail::NoArray, detail::ArrayOrNone<N> J = detail::NoArray>
+template <int N, class A, class B, detail::ArrayOrNone<N> C = detail::NotGiven,
+          detail::ArrayOrNone<N> D = detail::NotGiven, detail::ArrayOrNone<N> E = detail::NotGiven,
+          detail::ArrayOrNone<N> G = detail::NotGiven, detail::ArrayOrNone<N> H = detail::NotGiven,
+          detail::ArrayOrNone<N> I = detail::NotGiven, detail::ArrayOrNone<N> J = detail::NotGiven>
 auto zip(const Acc<Array<N, A>>& a, const Acc<Array<N, B>>& b, const C& c = {}, const D& d = {},
          const E& e = {}, const G& g = {}, const H& h = {}, const I& i = {}, const J& j = {},
          detail::Loc at = detail::Loc::current()) {
@@ -172,10 +163,10 @@ auto imap(F f, const Acc<Array<N, T>>& a, detail::Loc at = detail::Loc::current(
   return detail::zip_with_at(at, "imap", f, detail::indices(shape(a, at), at), a);
 }
 /// f(ix, x, y, ...) of an index and the elements there; of the arrays' shapes the intersection.
-template <class F, int N, class A, class B, detail::ArrayOrNone<N> C = detail::NoArray,
-          detail::ArrayOrNone<N> D = detail::NoArray, detail::ArrayOrNone<N> E = detail::NoArray,
-          detail::ArrayOrNone<N> G = detail::NoArray, detail::ArrayOrNone<N> H = detail::NoArray,
-          detail::ArrayOrNone<N> I = detail::NoArray, detail::ArrayOrNone<N> J = detail::NoArray>
+template <class F, int N, class A, class B, detail::ArrayOrNone<N> C = detail::NotGiven,
+          detail::ArrayOrNone<N> D = detail::NotGiven, detail::ArrayOrNone<N> E = detail::NotGiven,
+          detail::ArrayOrNone<N> G = detail::NotGiven, detail::ArrayOrNone<N> H = detail::NotGiven,
+          detail::ArrayOrNone<N> I = detail::NotGiven, detail::ArrayOrNone<N> J = detail::NotGiven>
 auto izip_with(F f, const Acc<Array<N, A>>& a, const Acc<Array<N, B>>& b, const C& c = {}, const D& d = {},
                const E& e = {}, const G& g = {}, const H& h = {}, const I& i = {}, const J& j = {},
                detail::Loc at = detail::Loc::current()) {

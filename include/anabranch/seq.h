@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include <anabranch/acc.h>
+#include <anabranch/detail/given.h>
 #include <anabranch/detail/range_source.h>
 #include <anabranch/source.h>
 
@@ -122,9 +123,21 @@ auto map_items(Loc at, Symbol label, F& f, std::type_identity<std::tuple<Arrays.
 template <class R>
 concept HasSource = requires(const R& items) { items.source().erased(); };
 
-template <class A, class... Rest>
-using JoinItems = decltype(std::tuple_cat(std::declval<typename ItemArrays<A>::list>(),
-                                          std::declval<typename ItemArrays<Rest>::list>()...));
+template <class... As>
+using JoinItems = decltype(std::tuple_cat(std::declval<typename ItemArrays<As>::list>()...));
+
+template <class X>
+inline constexpr bool is_seq = false;
+template <class A>
+inline constexpr bool is_seq<Seq<A>> = true;
+template <class X>
+concept SequenceOrNone = std::same_as<X, NotGiven> || is_seq<X>;
+
+template <class F, class... As>
+auto zip_items(Loc at, Symbol label, F& f, const Seq<As>&... sequences) {
+  return map_items(at, label, f, std::type_identity<JoinItems<As...>>{}, {sequences.handle()...});
+}
+inline constexpr auto as_tuple = [](const auto&... arrays) { return std::tuple(arrays...); };
 
 }  // namespace detail
 
@@ -253,27 +266,34 @@ auto map_seq(F f, const Seq<A>& s, detail::Loc at = detail::Loc::current()) {
                            {s.handle()});
 }
 
-/// f of the items at equal positions; ends with the shortest.
-template <class F, class A, class B>
-auto zip_with_seq(F f, const Seq<A>& a, const Seq<B>& b, detail::Loc at = detail::Loc::current()) {
-  return detail::map_items(at, "zip_with_seq", f, std::type_identity<detail::JoinItems<A, B>>{},
-                           {a.handle(), b.handle()});
-}
-template <class F, class A, class B, class C>
-auto zip_with_seq(F f, const Seq<A>& a, const Seq<B>& b, const Seq<C>& c,
+/// f of the items at equal positions of two to nine sequences; ends with the shortest. f takes one Acc for each array of an
+/// item of the first sequence, then of the second, ...
+template <class F, class A, class B, detail::SequenceOrNone C = detail::NotGiven,
+          detail::SequenceOrNone D = detail::NotGiven, detail::SequenceOrNone E = detail::NotGiven,
+          detail::SequenceOrNone G = detail::NotGiven, detail::SequenceOrNone H = detail::NotGiven,
+          detail::SequenceOrNone I = detail::NotGiven, detail::SequenceOrNone J = detail::NotGiven>
+auto zip_with_seq(F f, const Seq<A>& a, const Seq<B>& b, const C& c = {}, const D& d = {}, const E& e = {},
+                  const G& g = {}, const H& h = {}, const I& i = {}, const J& j = {},
                   detail::Loc at = detail::Loc::current()) {
-  return detail::map_items(at, "zip_with_seq", f, std::type_identity<detail::JoinItems<A, B, C>>{},
-                           {a.handle(), b.handle(), c.handle()});
+  return detail::of_given(
+      [&](const auto&... sequences) { return detail::zip_items(at, "zip_with_seq", f, sequences...); }, a, b,
+      c, d, e, g, h, i, j);
 }
 
-/// The items at equal positions as tuples; ends with the shortest. Free.
-template <class A, class B>
-auto zip_seq(const Seq<A>& a, const Seq<B>& b, detail::Loc at = detail::Loc::current()) {
-  return zip_with_seq([](const auto&... arrays) { return std::tuple(arrays...); }, a, b, at);
-}
-template <class A, class B, class C>
-auto zip_seq(const Seq<A>& a, const Seq<B>& b, const Seq<C>& c, detail::Loc at = detail::Loc::current()) {
-  return zip_with_seq([](const auto&... arrays) { return std::tuple(arrays...); }, a, b, c, at);
+/// The items at equal positions of two to nine sequences as tuples of all their arrays; ends with the shortest. Free. Tuples
+/// do not lie in each other: zip_seq(zip_seq(a, b), c) is zip_seq(a, b, c).
+template <class A, class B, detail::SequenceOrNone C = detail::NotGiven,
+          detail::SequenceOrNone D = detail::NotGiven, detail::SequenceOrNone E = detail::NotGiven,
+          detail::SequenceOrNone G = detail::NotGiven, detail::SequenceOrNone H = detail::NotGiven,
+          detail::SequenceOrNone I = detail::NotGiven, detail::SequenceOrNone J = detail::NotGiven>
+auto zip_seq(const Seq<A>& a, const Seq<B>& b, const C& c = {}, const D& d = {}, const E& e = {},
+             const G& g = {}, const H& h = {}, const I& i = {}, const J& j = {},
+             detail::Loc at = detail::Loc::current()) {
+  return detail::of_given(
+      [&](const auto&... sequences) {
+        return detail::zip_items(at, "zip_seq", detail::as_tuple, sequences...);
+      },
+      a, b, c, d, e, g, h, i, j);
 }
 
 /// A sequence of tuples taken apart; free. auto [a, b] = unzip_seq(s).
@@ -371,11 +391,13 @@ void fold(F, const Z&, const S&) {
 
 /// And the other way round.
 template <class F, class X, class... Xs>
-  requires(!detail::Sequence<X>)
+  requires(!detail::Sequence<X> || (detail::Sequence<Xs> || ...))
 void map_seq(const F&, const X&, const Xs&...) {
   static_assert(
-      detail::always_false<F>,
+      detail::Sequence<X>,
       "anabranch: map_seq takes a function and sequences: stream_in(range), rows(array), produce(n, f)");
+  static_assert(!detail::Sequence<X>,
+                "anabranch: map_seq takes a function and one sequence; zip_with_seq takes several");
 }
 
 }  // namespace anabranch

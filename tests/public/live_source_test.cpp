@@ -155,6 +155,11 @@ TEST_CASE("live: with another sequence beside it") {
                        },
                        stream_in(Socket(9, asked)), produce(100, [](auto i) { return unit(i); })),
                    {.backend = backend}, asked) == one_by_one(9));
+    asked = 0;
+    CHECK(asked_at(zip_with_seq([=](auto a, auto, auto b, auto, auto) { return add(a, b); }, stream_in(rows),
+                                produce(100, [](auto i) { return unit(i); }), stream_in(Socket(9, asked)),
+                                stream_in(rows), drop_seq(3, stream_in(rows))),
+                   {.backend = backend}, asked) == one_by_one(9));
   }
 }
 

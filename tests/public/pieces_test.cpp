@@ -94,6 +94,25 @@ TEST_CASE("pieces are read in step with others that end elsewhere, and with what
   }
 }
 
+TEST_CASE("pieces of several sources that all end elsewhere") {
+  const auto of_all = [](const auto&... arrays) {
+    Exp<double> value = 0.0;
+    ((value = value * 3.0 + the(sum(arrays))), ...);
+    return unit(value);
+  };
+  for (const int shortest : {0, 60, 150}) {
+    std::vector<std::shared_ptr<MemorySource>> sources;
+    for (const int factor : {1, 4, 2, 3, 5}) {
+      Rows rows = rows_of(factor == 2 ? shortest : 150 + 10 * factor);
+      for (auto& row : rows) row.resize(row.size() * static_cast<std::size_t>(factor), 1.5);
+      sources.push_back(in_pieces(rows));
+    }
+    const auto in_memory = ragged<double>("memory", rows_of(200));
+    agree(consume(elements(zip_with_seq(of_all, stream(sources[0]), stream(sources[1]), stream(sources[2]),
+                                        stream(in_memory), stream(sources[3]), stream(sources[4])))));
+  }
+}
+
 TEST_CASE("sequences inside of the items of pieces") {
   const auto inner = [](Acc<Vector<double>> row) {
     return consume(

@@ -262,6 +262,18 @@ TEST_CASE("of three sources in pieces, one that ends ends the stream, and not be
   }
 }
 
+TEST_CASE("nine sources in pieces end with the shortest, wherever it is") {
+  for (std::size_t shortest = 0; shortest < 9; ++shortest) {
+    INFO("the shortest is source " << shortest);
+    Sources sources;
+    for (std::size_t s = 0; s < 9; ++s)
+      sources.push_back(std::make_shared<Pieces>(
+          std::vector<std::int64_t>(s == shortest ? 70 : 100, static_cast<std::int64_t>(1 + 13 * s))));
+    runtime::ZippedSources zipped(std::move(sources), INT64_MAX);
+    CHECK(items_of_pieces(zipped, {.bytes = 2'000, .memory = 1'000'000}) == 70);
+  }
+}
+
 /// Single numbers, of which one cannot be read.
 class Damaged final : public SourceBase {
  public:

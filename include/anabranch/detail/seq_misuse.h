@@ -11,10 +11,6 @@
 namespace anabranch::detail {
 
 template <class X>
-inline constexpr bool is_seq = false;
-template <class A>
-inline constexpr bool is_seq<Seq<A>> = true;
-template <class X>
 inline constexpr bool is_seq_of_vectors = false;
 template <class T>
 inline constexpr bool is_seq_of_vectors<Seq<Vector<T>>> = true;
@@ -24,6 +20,13 @@ inline constexpr bool fits_choice = false;
 template <class F, class S, class... Xs>
   requires(is_seq<S> && !IsAcc<F>)
 inline constexpr bool fits_choice<F, S, Xs...> = true;
+template <class... Xs>
+inline constexpr bool fits_zip = sizeof...(Xs) >= 2 && sizeof...(Xs) <= 9 && (is_seq<Xs> && ...);
+template <class... Xs>
+inline constexpr bool fits_zip_with = false;
+template <class F, class... Xs>
+  requires(!is_seq<F> && !IsAcc<F>)
+inline constexpr bool fits_zip_with<F, Xs...> = fits_zip<Xs...>;
 template <class... Xs>
 inline constexpr bool fits_count = false;
 template <NumberLike N, class S, class... Xs>
@@ -100,6 +103,10 @@ namespace anabranch {
     static_assert(sizeof...(Xs) == 0, "anabranch: " sentence);           \
     return detail::refused_array();                                      \
   }
+ANABRANCH_REFUSE_SEQ(zip_with_seq, fits_zip_with,
+                     "zip_with_seq takes a function and 2 to 9 sequences; rows(a) makes one of an array")
+ANABRANCH_REFUSE_SEQ(zip_seq, fits_zip,
+                     "zip_seq takes 2 to 9 sequences, of more zip_seq(zip_seq(s, t), u); zip is for arrays")
 ANABRANCH_REFUSE_SEQ(
     filter_seq, fits_choice,
     "filter_seq takes a condition of an item and a sequence; filter is for the elements of an array")
