@@ -33,6 +33,25 @@ Seq<Vector<T>> windows(const Acc<Vector<T>>& a, const Position& size, const Posi
       "windows", at);
 }
 
+/// Rows [k * hop, k * hop + size) of an array, along its outermost dimension, for k = 0, 1, ...: of a matrix of frames of
+/// several channels the windows of these.
+template <int N, class T>
+  requires(N >= 2)
+Seq<Array<N, T>> windows(const Acc<Array<N, T>>& a, const Position& size, const Position& hop,
+                         detail::Loc at = detail::Loc::current()) {
+  const Exp<std::int64_t> length = size.value(), step = hop.value(), rows = extent(a, 0, at);
+  // Where there is a window the array has as many rows.
+  const Exp<std::int64_t> rows_of_window = max(min(length, rows), 0);
+  return detail::produce_labelled(
+      detail::number_of_windows(rows, length, step),
+      [&](const Exp<std::int64_t>& k) {
+        return detail::reordered_along(
+            "windows", a, 0, rows_of_window, [&](const Exp<std::int64_t>& i) { return k * step + i; },
+            {.injective = true, .in_bounds = true}, at);
+      },
+      "windows", at);
+}
+
 /// Windows of different places and lengths: elements [starts[k], starts[k] + lengths[k]), one for each element of the shorter
 /// of the two vectors. A position out of range is a RunError, a negative length too.
 template <class T, detail::IntegerElement I, detail::IntegerElement L>
@@ -59,7 +78,21 @@ template <class T>
 Seq<Vector<T>> windows(const Seq<Vector<T>>& s, const Position& size, const Position& hop,
                        detail::Loc at = detail::Loc::current()) {
   return {detail::FromHandle{},
-          detail::windows_seq(size.value().handle(), hop.value().handle(), s.handle(), at)};
+          detail::windows_seq(s.handle(), hop.value().handle(), {size.value().handle()}, at)};
+}
+
+/// The same of a signal whose blocks are arrays of rank 2 or more, cut along the outermost dimension: frames of several
+/// channels, say. `shape` is that of a window, how many rows it has and then the extents of a row, as every block has them:
+/// windows(blocks, {2048, channels}, 512). A block with rows of other extents is a RunError. Windows are copied.
+template <int N, class T>
+  requires(N >= 2)
+Seq<Array<N, T>> windows(const Seq<Array<N, T>>& s,
+                         const std::type_identity_t<detail::PerDimension<N>>& shape, const Position& hop,
+                         detail::Loc at = detail::Loc::current()) {
+  detail::Handles extents;
+  for (int d = 0; d < N; ++d) extents.push_back(shape[d].handle());
+  return {detail::FromHandle{},
+          detail::windows_seq(s.handle(), hop.value().handle(), std::move(extents), at)};
 }
 
 /// The arrays of one rank less that lie along dimension `axis`: slices(a, 0) is rows(a), slices(m, 1) has the columns of m.

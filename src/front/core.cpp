@@ -271,8 +271,8 @@ Handle flat_map_seq(Handles parameters, const Handle& inner, const Handle& seque
   return handle_of(ir::flat_map_seq(nodes_of(parameters), node_of(inner), node_of(sequence), at));
 }
 Handle append_seq(Handles sequences, Place at) { return handle_of(ir::append_seq(nodes_of(sequences), at)); }
-Handle windows_seq(const Handle& size, const Handle& hop, const Handle& sequence, Place at) {
-  return handle_of(ir::windows_seq(node_of(size), node_of(hop), node_of(sequence), at));
+Handle windows_seq(const Handle& sequence, const Handle& hop, Handles shape, Place at) {
+  return handle_of(ir::windows_seq(node_of(sequence), node_of(hop), nodes_of(shape), at));
 }
 Handle map_accum_seq(const Handle& sequence, const Handle& function, Handles state, Place at, Symbol label) {
   return handle_of(ir::map_accum_seq(node_of(sequence), node_of(function), nodes_of(state), at, label));

@@ -1,10 +1,7 @@
 #include "interp/fed.h"
 
 #include <algorithm>
-#include <array>
 #include <numeric>
-
-#include <fmt/format.h>
 
 #include "interp/arrays.h"
 #include "interp/pass.h"
@@ -145,44 +142,62 @@ class Flattened final : public FedItems {
 class Windows final : public FedItems {
  public:
   explicit Windows(const Fed& fed)
-      : size_(fed.integer(position_of(Op::windows_seq, "size"))),
+      : evaluator_(fed.machine.evaluator()),
+        node_(fed.node()),
         hop_(fed.integer(position_of(Op::windows_seq, "hop"))),
         pass_(fed.pass(position_of(Op::windows_seq, "sequence"))),
         scalars_(fed.node().type().arrays[0].scalars),
         held_(scalars_.size()) {
-    if (size_ < 1 || hop_ < 1)
-      fed.machine.evaluator().fail(fed.node(),
-                                   fmt::format("size {}, hop {}: both are at least 1", size_, hop_));
+    for (std::size_t d = 0; d < static_cast<std::size_t>(fed.node().type().arrays[0].rank); ++d)
+      shape_.push_back(fed.integer(position_of(Op::windows_seq, "shape") + d));
+    const std::string wrong = ir::wrong_windows(shape_, hop_);
+    if (!wrong.empty()) evaluator_.fail(node_, wrong);
+    for (std::size_t d = 1; d < shape_.size(); ++d) row_ *= shape_[d];
   }
 
   bool next(std::vector<HostArray>& item) override {
-    while (std::ssize(held_[0]) < size_) {
+    const std::int64_t size = shape_[0] * row_;
+    while (std::ssize(held_[0]) < size) {
       std::vector<HostArray> block;
       if (!pass_->next(block)) return false;
-      const std::int64_t skipped = std::min(skip_, block[0]->size());
+      check_rows(*block[0]);
+      const std::int64_t skipped = std::min(skip_, block[0]->size() / row_);
       for (std::size_t c = 0; c < scalars_.size(); ++c)
-        for (std::int64_t i = skipped; i < block[0]->size(); ++i)
+        for (std::int64_t i = skipped * row_; i < block[0]->size(); ++i)
           held_[c].push_back(load(scalars_[c], block[0]->buffers[c].get(), i));
       skip_ -= skipped;
     }
-    const HostArray window = anabranch::detail::allocate_array(scalars_, std::array{size_});
+    const HostArray window = anabranch::detail::allocate_array(scalars_, shape_);
     for (std::size_t c = 0; c < scalars_.size(); ++c) {
-      for (std::int64_t i = 0; i < size_; ++i)
+      for (std::int64_t i = 0; i < size; ++i)
         store(scalars_[c], window->buffers[c].get(), i, held_[c][static_cast<std::size_t>(i)]);
     }
-    const std::int64_t passed = std::min(hop_, std::ssize(held_[0]));
-    for (auto& held : held_) held.erase(held.begin(), held.begin() + passed);
+    const std::int64_t passed = std::min(hop_, std::ssize(held_[0]) / row_);
+    for (auto& held : held_) held.erase(held.begin(), held.begin() + passed * row_);
     skip_ = hop_ - passed;
     item.assign(1, window);
     return true;
   }
 
  private:
-  std::int64_t size_, hop_;
+  /// A block without elements has no rows, of whichever shape.
+  void check_rows(const anabranch::detail::ArrayData& block) {
+    const auto& extents = block.extents;
+    if (block.size() > 0 && !std::equal(shape_.begin() + 1, shape_.end(), extents.begin() + 1))
+      evaluator_.fail(node_, ir::other_rows(blocks_, extents, shape_));
+    ++blocks_;
+  }
+
+  const Evaluator& evaluator_;
+  const Node& node_;
+  std::vector<std::int64_t> shape_;
+  std::int64_t row_ = 1;  ///< elements of one
+  std::int64_t hop_;      ///< in rows
   std::unique_ptr<Pass> pass_;
   ir::Scalars scalars_;
   std::vector<std::deque<Bits>> held_;  ///< per component: from the next window's first element on
-  std::int64_t skip_ = 0;               ///< elements before them that have not been read
+  std::int64_t skip_ = 0;               ///< rows before them that have not been read
+  std::int64_t blocks_ = 0;             ///< that have been read
 };
 
 class Accumulated final : public FedItems {

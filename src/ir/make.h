@@ -173,9 +173,11 @@ Ref append_seq(std::vector<Ref> sequences, Place place = {});
 Ref flatten_seq(Ref sequence, std::vector<ArrayType> items, Place place = {});
 /// The items of `inner`, which depends on these parameters, for each item of `sequence`: a flatten_seq.
 Ref flat_map_seq(std::vector<Ref> parameters, const Ref& inner, const Ref& sequence, Place place = {});
-/// The elements of all items, which are single vectors, as one signal: its elements [k * hop, k * hop + size) for k = 0,
-/// 1, ..., as far as there are `size` of them. A size or hop below 1 is a RunError.
-Ref windows_seq(Ref size, Ref hop, Ref sequence, Place place = {});
+/// The rows of all items, which are single arrays of rank 1 or more, as one signal; a row is an element of a vector, of another
+/// array what lies at one position of the outermost dimension. Of that signal the rows [k * hop, k * hop + shape[0]) for k = 0,
+/// 1, ..., as far as there are that many. An item with elements whose rows are not of the other extents of `shape` is a
+/// RunError; one below 1 too, and a hop.
+Ref windows_seq(Ref sequence, Ref hop, std::vector<Ref> shape, Place place = {});
 
 /// Items that a state passes through: function takes the arrays of the state, `state` at first, and then those of an item, and
 /// gives the next state and the arrays of an item. From first to last.

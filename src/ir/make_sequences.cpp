@@ -1,5 +1,6 @@
 // Constructors of sequences, their sources and sinks.
 
+#include <iterator>
 #include <map>
 
 #include <fmt/format.h>
@@ -253,14 +254,18 @@ Ref flat_map_seq(std::vector<Ref> parameters, const Ref& inner, const Ref& seque
       items, place);
 }
 
-Ref windows_seq(Ref size, Ref hop, Ref sequence, Place place) {
-  std::vector<Ref> children{std::move(size), std::move(hop), std::move(sequence)};
+Ref windows_seq(Ref sequence, Ref hop, std::vector<Ref> shape, Place place) {
+  const std::size_t rank = shape.size();
+  std::vector<Ref> children{std::move(sequence), std::move(hop)};
+  children.insert(children.end(), std::move_iterator(shape.begin()), std::move_iterator(shape.end()));
   require_present(children, place, "windows");
-  require_type(children[0]->type(), Type::element(ScalarType::int64), place, "windows");
-  require_type(children[1]->type(), Type::element(ScalarType::int64), place, "windows");
-  const Type& type = children[2]->type();
-  require(type.is_sequence() && type.arrays.size() == 1 && type.arrays[0].rank == 1, place, "windows",
-          "takes a sequence of vectors");
+  for (std::size_t i = 1; i < children.size(); ++i)
+    require_type(children[i]->type(), Type::element(ScalarType::int64), place, "windows");
+  const Type& type = children[0]->type();
+  require(type.is_sequence() && type.arrays.size() == 1 && type.arrays[0].rank >= 1, place, "windows",
+          "takes a sequence of single arrays of rank 1 or more");
+  require(type.arrays[0].rank == static_cast<int>(rank), place, "windows",
+          "takes an extent for each dimension of the items");
   return collective(Op::windows_seq, Type(type), std::move(children), {}, place);
 }
 

@@ -246,7 +246,7 @@ constexpr OpInfo row(SequenceOp op) {
     case SequenceOp::flatten_seq:
       return OpInfo("flat_map_seq", sequence());
     case SequenceOp::windows_seq:
-      return OpInfo("windows", element("size"), element("hop"), sequence());
+      return OpInfo("windows", sequence(), element("hop"), element("shape", Access::value, Count::many));
     case SequenceOp::map_accum_seq:
       return OpInfo("map_accum_seq", sequence(), body("function", Access::repeated),
                     array(Access::whole, "state", Count::many));

@@ -137,7 +137,7 @@ struct Rebuilt {
       case Op::flatten_seq:
         return flatten_seq(child(0), node.type().arrays, at);
       case Op::windows_seq:
-        return windows_seq(child(0), child(1), child(2), at);
+        return windows_seq(child(0), child(1), from(2), at);
       case Op::map_accum_seq:
         return map_accum_seq(child(0), child(1), from(2), at, p.label);
     }

@@ -1,5 +1,7 @@
 #include "ir/run_error.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace anabranch::ir {
@@ -48,6 +50,24 @@ std::string other_size(std::int64_t more) {
       more > 0 ? static_cast<std::uint64_t>(more) : -static_cast<std::uint64_t>(more);
   return fmt::format("the new shape has {} {} element{} than the array", difference,
                      more > 0 ? "more" : "fewer", difference == 1 ? "" : "s");
+}
+
+std::string wrong_windows(std::span<const std::int64_t> shape, std::int64_t hop) {
+  const bool is_vector = shape.size() == 1;
+  if (hop < 1 || *std::min_element(shape.begin(), shape.end()) < 1)
+    return is_vector ? fmt::format("size {}, hop {}: both are at least 1", shape[0], hop)
+                     : fmt::format("shape ({}), hop {}: all are at least 1", fmt::join(shape, ", "), hop);
+  std::int64_t elements = 1;
+  const bool is_too_large = std::any_of(shape.begin(), shape.end(), [&](std::int64_t extent) {
+    return __builtin_mul_overflow(elements, extent, &elements) || elements > most_extent;
+  });
+  return is_too_large && !is_vector ? too_many_elements(shape) : "";
+}
+
+std::string other_rows(std::int64_t block, std::span<const std::int64_t> extents,
+                       std::span<const std::int64_t> window) {
+  return fmt::format("block {} has shape ({}), the windows have shape ({})", grouped(block),
+                     fmt::join(extents, ", "), fmt::join(window, ", "));
 }
 
 std::string negative_count(std::string_view operation, std::int64_t count) {

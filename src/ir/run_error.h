@@ -55,6 +55,11 @@ std::string too_many_elements(std::span<const std::int64_t> extents);
 std::string other_size(std::int64_t more);  ///< more elements than the array that is reshaped has; or fewer
 /// Of an operation that makes items; what `windows` and `tiles` are given may be none.
 std::string negative_items(std::string_view operation, std::int64_t items);
+/// Of windows of a stream, or of how far they are apart; empty: nothing is wrong.
+std::string wrong_windows(std::span<const std::int64_t> shape, std::int64_t hop);
+/// Of a block of a signal, whose rows are not as those of the windows.
+std::string other_rows(std::int64_t block, std::span<const std::int64_t> extents,
+                       std::span<const std::int64_t> window);
 /// Of how often an element is repeated, or of how many items a sequence inside of an item has.
 std::string negative_count(std::string_view operation, std::int64_t count);
 std::string other_extent(std::int64_t extent, std::int64_t elements);  ///< than there are elements

@@ -313,9 +313,10 @@ class FlattenSeq : public View<Op::flatten_seq> {
 class WindowsSeq : public View<Op::windows_seq> {
  public:
   using View::View;
-  const Ref& size() const { return at(position("size")); }
-  const Ref& hop() const { return at(position("hop")); }
   const Ref& sequence() const { return at(position("sequence")); }
+  const Ref& hop() const { return at(position("hop")); }
+  /// Of a window.
+  std::span<const Ref> shape() const { return from(position("shape")); }
 };
 
 class MapAccumSeq : public View<Op::map_accum_seq> {

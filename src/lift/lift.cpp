@@ -277,7 +277,7 @@ class Lifter {
 
   /// Extents of an array of the items that feed a stage, as the stage knows them.
   std::vector<Ref> extents_before(const StageSource& source, int array) const {
-    if (source.node->op() == Op::windows_seq) return {source.inputs[0]};
+    if (source.node->op() == Op::windows_seq) return {source.inputs.begin() + 1, source.inputs.end()};
     const auto which = static_cast<std::size_t>(array);
     if (source.node->op() == Op::flatten_seq || source.node->op() == Op::map_accum_seq)
       return std::vector<Ref>(static_cast<std::size_t>(source.node->type().arrays[which].rank), Ref());

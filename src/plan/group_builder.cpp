@@ -67,8 +67,10 @@ bool may_overlap(const Stage& stage, const Ref& item) {
   const auto number = std::find(stage.items.begin(), stage.items.end(), item) - stage.items.begin();
   return std::any_of(stage.sources.begin(), stage.sources.end(), [&](const StageSource& source) {
     if (source.node->op() != Op::windows_seq || source.first != number) return false;
-    const Node& size = *WindowsSeq(source.node).size();
-    return size.op() == Op::constant && static_cast<std::int64_t>(size.payload().bits) >= short_window;
+    const auto shape = WindowsSeq(source.node).shape();
+    const Node& size = *shape[0];
+    return shape.size() == 1 && size.op() == Op::constant &&
+           static_cast<std::int64_t>(size.payload().bits) >= short_window;
   });
 }
 

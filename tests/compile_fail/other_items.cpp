@@ -4,7 +4,8 @@
 // expect: anabranch: the number comes first, as in drop_seq.3, s.
 // expect: anabranch: append_seq joins sequences of one type
 // expect: anabranch: the function of flat_map_seq gives a sequence
-// expect: anabranch: write windows.v, size, hop.
+// expect: anabranch: write windows.a, size, hop.
+// expect: anabranch: write windows.a, size, hop.
 // expect: anabranch: write tiles.a, shape.
 // expect: anabranch: write slices.a, axis.
 // expect: anabranch: write segments.s. of a sequence of vectors
@@ -31,23 +32,26 @@ int main() {
 #elif MUST_FAIL == 6
   flat_map_seq([](auto row) { return row; }, s);
 #elif MUST_FAIL == 7
-  windows(m, 4, 1);
+  windows(4, v, 1);
 #elif MUST_FAIL == 8
-  tiles(m, 3);
+  windows(tiles(m, index_of(1, 2)), 4, 1);
 #elif MUST_FAIL == 9
-  slices(0, m);
+  tiles(m, 3);
 #elif MUST_FAIL == 10
-  segments(map_seq([](auto row) { return sum(row); }, s));
+  slices(0, m);
 #elif MUST_FAIL == 11
-  consume(s);
+  segments(map_seq([](auto row) { return sum(row); }, s));
 #elif MUST_FAIL == 12
+  consume(s);
+#elif MUST_FAIL == 13
   consume(sum(v));
 #else
   filter_seq([](auto row) { return the(sum(row)) > 0.0; }, append_seq(drop_seq(1, s), s));
   flat_map_seq([](auto row) { return windows(row, 2, 1); },
                take_while_seq([](auto row) { return any(map([](auto x) { return x > 0.0; }, row)); }, s));
-  tiles(m, index_of(1, 2));
-  tiles(m, {1, 2});
+  windows(m, 2, 1);
+  windows(tiles(m, index_of(1, 2)), index_of(4, 2), 1);
+  windows(tiles(m, {1, 2}), {4, 2}, 1);
   segments(s);
   slices(m, 1);
 #endif

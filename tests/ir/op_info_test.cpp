@@ -270,9 +270,9 @@ Sample sample(ir::SequenceOp op) {
       return {n, joined(ir::FlattenSeq(n).sequence()), "flat_map_seq s1", "flat_map_seq(f, s)"};
     }
     case Op::windows_seq:
-      n = ir::windows_seq(three, three, sequence());
-      return {n, joined(ir::WindowsSeq(n).size(), ir::WindowsSeq(n).hop(), ir::WindowsSeq(n).sequence()),
-              "windows 3 3 s0", "windows(s, size, hop)"};
+      n = ir::windows_seq(sequence(), three, {three});
+      return {n, joined(ir::WindowsSeq(n).sequence(), ir::WindowsSeq(n).hop(), ir::WindowsSeq(n).shape()),
+              "windows s0 3 3", "windows(s, size, hop)"};
     case Op::map_accum_seq: {
       const Ref state = ir::parameter(Type::array(1, int64s(1))),
                 a = ir::parameter(Type::array(1, int64s(1)));

@@ -220,7 +220,7 @@ std::string Text::call(ir::SequenceOp op, const Node& node) const {
       return fmt::format("ir::flatten_seq({}, {{{}}})", child(node, 0), items);
     }
     case ir::Op::windows_seq:
-      return of_children("windows_seq", node);
+      return fmt::format("ir::windows_seq({}, {}, {})", child(node, 0), child(node, 1), list(node, 2));
     case ir::Op::map_accum_seq:
       return fmt::format("ir::map_accum_seq({}, {}, {})", child(node, 0), child(node, 1), list(node, 2));
     case ir::Op::take_seq:

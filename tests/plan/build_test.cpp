@@ -158,6 +158,13 @@ TEST_CASE("long windows of a signal are read where they lie, unless an item is a
   CHECK(windows_of(100, [](V w) { return w; }) == "apart, apart");
   // Sorted is a copy.
   CHECK(windows_of(100, [](V w) { return sort(w); }) == "overlap, read where it lies in the signal");
+  // Of rows of matrices.
+  const Planned p = planned([] {
+    return consume(elements(map_seq([](auto w) { return sum(w); }, windows(matrices(-1, 2), {100, 2}, 50))));
+  });
+  for (const plan::StagePlan& stage : p.plan.stages)
+    for (const std::vector<plan::FedArray>& fed : stage.fed)
+      for (const plan::FedArray& array : fed) CHECK_FALSE(array.overlap);
 }
 
 TEST_CASE(

@@ -228,6 +228,200 @@ TEST_CASE("a signal without an end has windows") {
   REQUIRE(next <= 3 * 100);
 }
 
+using Blocks = std::vector<Matrix<float>>;
+
+/// Frames of so many channels: sample c of frame i is 100 i + c.
+Matrix<float> frames(std::int64_t begin, std::int64_t n, std::int64_t channels) {
+  return array_of(Index{n, channels}, [=](std::int64_t k) {
+    return static_cast<float>(100 * (begin + k / channels) + k % channels);
+  });
+}
+/// So many frames in blocks of these lengths, again and again.
+Blocks blocks_of_frames(std::int64_t n, std::int64_t channels, const std::vector<std::int64_t>& lengths) {
+  Blocks out;
+  for (std::int64_t at = 0; at < n;) {
+    const std::int64_t length = std::min(lengths[out.size() % lengths.size()], n - at);
+    out.push_back(frames(at, length, channels));
+    at += length;
+  }
+  return out;
+}
+Blocks windows_of_frames(std::int64_t n, std::int64_t channels, std::int64_t size, std::int64_t hop) {
+  Blocks out;
+  for (std::int64_t k = 0; k + size <= n; k += hop) out.push_back(frames(k, size, channels));
+  return out;
+}
+
+/// One number of which each sample is a part: channels differ, and frames by their place.
+const auto weighted = [](auto w) {
+  const auto weights = imap([](auto ix, auto x) { return x * cast<float>(ix[0] * 3 + ix[1] + 1); }, w);
+  return sum(flatten(weights));
+};
+
+TEST_CASE("windows of rows of a matrix, and of what lies along the outermost dimension of other arrays") {
+  for (const std::int64_t n : {0, 1, 7, 8, 40})
+    for (const std::int64_t channels : {1, 2, 5})
+      for (const auto& [size, hop] :
+           {std::pair<std::int64_t, std::int64_t>{1, 1}, {8, 3}, {8, 8}, {5, 11}, {20, 10}}) {
+        INFO(n << " " << channels << " " << size << " " << hop);
+        check_items(windows(use(frames(0, n, channels)), size, hop),
+                    windows_of_frames(n, channels, size, hop));
+      }
+  const auto signal = map([](auto x) { return x + 0.5F; }, use(frames(0, 60, 3)));
+  std::vector<Scalar<float>> expected;
+  for (const auto& w : windows_of_frames(60, 3, 12, 5))
+    expected.push_back(reference(weighted(map([](auto x) { return x + 0.5F; }, use(w)))));
+  check_items(map_seq(weighted, windows(signal, extent(signal, 0) / 5, 5)), expected);
+  Blocks of_all;
+  for (const std::int64_t n : {3, 6})
+    for (const auto& w : windows_of_frames(n, 2, 3, 2)) of_all.push_back(w);
+  check_items(flat_map_seq([](auto m) { return windows(m, 3, 2); },
+                           stream_in(Blocks{frames(0, 3, 2), frames(0, 2, 2), frames(0, 6, 2)})),
+              of_all);
+  const auto cube = array_of(Index{5, 2, 3}, [](std::int64_t i) { return static_cast<double>(i); });
+  const auto part = [&](std::int64_t first) {
+    return array_of(Index{3, 2, 3}, [=](std::int64_t i) { return static_cast<double>(6 * first + i); });
+  };
+  check_items(windows(use(cube), 3, 2), {part(0), part(2)});
+  for (const std::int64_t size : {std::int64_t{6}, std::int64_t{1} << 61, INT64_MAX})
+    check_items(windows(use(cube), size, 1), {});
+  check_items(windows(use(cube), 3, INT64_MAX), {part(0)});
+}
+
+TEST_CASE("windows of frames that come in blocks do not depend on how they are cut") {
+  for (const std::int64_t channels : {1, 2, 3})
+    for (const auto& [size, hop] :
+         {std::pair<std::int64_t, std::int64_t>{1, 1}, {16, 5}, {64, 16}, {10, 33}, {200, 1}})
+      for (const std::vector<std::int64_t>& lengths :
+           {std::vector<std::int64_t>{150}, {1}, {7, 0, 0, 60}, {64}, {0, 149}}) {
+        INFO(channels << " " << size << " " << hop << " " << lengths[0]);
+        const auto s = windows(stream_in(blocks_of_frames(150, channels, lengths)), {size, channels}, hop);
+        const auto expected = windows_of_frames(150, channels, size, hop);
+        std::vector<Scalar<float>> numbers;
+        for (const auto& w : expected) numbers.push_back(reference(weighted(use(w))));
+        const auto [all, each] =
+            agree(std::tuple(consume(tabulate(s)), consume(elements(map_seq(weighted, s)))));
+        REQUIRE(each.size() == std::ssize(expected));
+        for (std::int64_t k = 0; k < each.size(); ++k) {
+          CHECK(each[k] == numbers[static_cast<std::size_t>(k)][Index{}]);
+          for (std::int64_t i = 0; i < size; ++i)
+            for (std::int64_t c = 0; c < channels; ++c)
+              REQUIRE(all[Index{k, i, c}] == expected[static_cast<std::size_t>(k)][Index{i, c}]);
+        }
+      }
+  check_items(windows(stream_in(blocks_of_frames(90, 2, {13, 40})), {30, 2}, 20),
+              windows_of_frames(90, 2, 30, 20));
+  check_items(windows(stream_in(Blocks{}), {4, 2}, 2), {});
+}
+
+TEST_CASE(
+    "windows of frames from blocks of one shape, computed, in pieces, read once, filtered, of a computed "
+    "shape") {
+  const auto regular_blocks = blocks_of_frames(120, 2, {10});
+  const auto expected = windows_of_frames(120, 2, 25, 15);
+  check_items(windows(stream_in(regular(Index{10, 2}), regular_blocks), {25, 2}, 15), expected);
+  const auto computed = produce(12, [](auto b) {
+    return generate(make<Index<2>>(std::int64_t{10}, std::int64_t{2}),
+                    [=](auto ix) { return cast<float>(100 * (b * 10 + ix[0]) + ix[1]); });
+  });
+  check_items(windows(computed, {25, 2}, 15), expected);
+  const Exp<std::int64_t> channels = the(use(Scalar<std::int64_t>(2)));
+  check_items(windows(stream_in(regular_blocks), index_of(channels * 12 + 1, channels), 15), expected);
+  const auto in_order = windows(stream_in(regular_blocks), {25, 2}, 15);
+  check_items(filter_seq([](auto w) { return w[index_of(0, 0)] > 1600.0F; }, in_order),
+              Blocks(expected.begin() + 2, expected.end()));
+  check_items(drop_seq(4, in_order), Blocks(expected.begin() + 4, expected.end()));
+  // One extent of the blocks is known, as of audio files.
+  std::vector<Item> items;
+  for (const auto& block : blocks_of_frames(120, 2, {9, 30, 1})) items.push_back({block.erased()});
+  const auto source = [&](bool rewindable) {
+    return std::make_shared<MemorySource>(
+        "frames", std::vector{array_info({ScalarType::float32}, {std::nullopt, 2}, 0)}, items, rewindable);
+  };
+  for (const bool in_pieces : {false, true}) {
+    const auto file = source(true);
+    if (in_pieces) file->read_in_pieces();
+    check_items(windows(stream_in(Source<Matrix<float>>(file)), {25, 2}, 15), expected);
+  }
+  const auto of_tape = [&](const RunOptions& options) {
+    const auto tape = stream_in(Source<Matrix<float>>(source(false)));
+    return arrays_of(run(consume(tabulate(windows(tape, {25, 2}, 15))), options));
+  };
+  HostArrays all;
+  for (const auto& w : expected) all.push_back(w.erased());
+  require_same(agree_erased(of_tape, Loc::current())[0], stacked(all, 2, {ScalarType::float32}),
+               Loc::current());
+}
+
+TEST_CASE("blocks of frames of pairs, and of three dimensions") {
+  const auto pairs = produce(9, [](auto b) {
+    return generate(make<Index<2>>(b, std::int64_t{3}),
+                    [=](auto ix) { return pack(cast<float>(b), ix[0] * 3 + ix[1]); });
+  });
+  const auto second = [](auto w) { return map([](auto p) { return get<1>(p); }, flatten(w)); };
+  std::vector<std::int64_t> signal;
+  for (std::int64_t b = 0; b < 9; ++b)
+    for (std::int64_t i = 0; i < 3 * b; ++i) signal.push_back(i);
+  std::vector<Vector<std::int64_t>> expected;
+  for (std::int64_t k = 0; 3 * (k + 4) <= std::ssize(signal); k += 3)
+    expected.push_back(
+        vector_of(12, [&](std::int64_t i) { return signal[static_cast<std::size_t>(3 * k + i)]; }));
+  check_items(map_seq(second, windows(pairs, {4, 3}, 3)), expected);
+  const auto cubes = produce(7, [](auto b) {
+    return generate(make<Index<3>>(std::int64_t{2}, std::int64_t{2}, std::int64_t{3}),
+                    [=](auto ix) { return cast<double>(((b * 2 + ix[0]) * 2 + ix[1]) * 3 + ix[2]); });
+  });
+  std::vector<Array<3, double>> parts;
+  for (std::int64_t k = 0; k + 5 <= 14; k += 4)
+    parts.push_back(array_of(Index{5, 2, 3}, [=](std::int64_t i) { return static_cast<double>(6 * k + i); }));
+  check_items(windows(cubes, {5, 2, 3}, 4), parts);
+}
+
+TEST_CASE("a block with rows of another shape is an error, when a window needs it") {
+  Blocks blocks = blocks_of_frames(40, 2, {8});
+  blocks.insert(blocks.begin() + 1, Matrix<float>(Index{0, 7}));  // no rows
+  blocks.insert(blocks.begin() + 3, Matrix<float>(Index{4, 3}));
+  const auto s = windows(stream_in(blocks), {8, 2}, 4);
+  fails<RunError>(consume(elements(s)),
+                  {"windows", "block 3 has shape (4, 3)", "windows have shape (8, 2)", "windows_test.cpp"});
+  check_items(take_seq(3, s), windows_of_frames(16, 2, 8, 4));
+  fails<RunError>(consume(elements(take_seq(4, s))), {"windows", "block 3 has shape (4, 3)"});
+  fails<RunError>(
+      consume(elements(windows(stream_in(regular(Index{8, 2}), blocks_of_frames(40, 2, {8})), {8, 3}, 4))),
+      {"windows", "block 0 has shape (8, 2)", "windows have shape (8, 3)"});
+}
+
+TEST_CASE("shapes and hops of windows of frames that are none") {
+  const auto signal = stream_in(blocks_of_frames(40, 2, {8}));
+  for (const auto& [size, channels, hop] :
+       {std::array<std::int64_t, 3>{0, 2, 1}, {4, 0, 1}, {4, 2, 0}, {-3, 2, 2}, {3, -2, 2}, {2, 2, -1}}) {
+    fails<RunError>(consume(elements(windows(signal, {size, channels}, hop))),
+                    {"windows", "at least 1", "windows_test.cpp"});
+    if (channels == 2)
+      fails<RunError>(consume(elements(windows(use(frames(0, 40, 2)), size, hop))),
+                      {"windows", "at least 1", "windows_test.cpp"});
+  }
+  fails<RunError>(consume(elements(windows(signal, {std::int64_t{1} << 59, 2}, 1))),
+                  {"windows", "too many elements"});
+  fails<RunError>(consume(elements(windows(signal, {INT64_MAX, 2}, 1))), {"windows", "too many elements"});
+  check_items(windows(signal, {std::int64_t{1} << 40, 2}, 1), {});
+  check_items(windows(signal, {5, 2}, INT64_MAX), {frames(0, 5, 2)});
+}
+
+TEST_CASE("frames without an end have windows") {
+  std::int64_t next = 0;
+  const auto source = std::views::iota(std::int64_t{0}) | std::views::transform([&](std::int64_t k) {
+                        next = k;
+                        return frames(3 * k, 3, 2);
+                      });
+  std::int64_t given = 0;
+  for (const auto& w : stream_out(windows(stream_in(source), {5, 2}, 2))) {
+    require_same(w, frames(2 * given, 5, 2));
+    if (++given == 100) break;
+  }
+  REQUIRE(next <= 3 * 100);
+}
+
 TEST_CASE("slices along any dimension") {
   const Array<3, std::int32_t> a =
       array_of(Index{3, 4, 5}, [](std::int64_t i) { return static_cast<std::int32_t>(i * 7 % 61); });

@@ -100,8 +100,8 @@ class RandomSequences {
       case 5:
         for (std::size_t a = 0; a < all->type().arrays.size(); ++a)
           if (all->type().arrays[a].rank == 1)
-            return ir::windows_seq(ir::int64(1 + dice_.below(9)), ir::int64(1 + dice_.below(9)),
-                                   ir::project_seq(all, static_cast<int>(a), 1));
+            return ir::windows_seq(ir::project_seq(all, static_cast<int>(a), 1),
+                                   ir::int64(1 + dice_.below(9)), {ir::int64(1 + dice_.below(9))});
         return all;
       default:
         return ir::filter_seq(with_condition(all));

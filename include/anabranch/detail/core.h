@@ -133,7 +133,8 @@ ANABRANCH_API Handle drop_seq(const Handle& count, const Handle& sequence, Place
 ANABRANCH_API Handle append_seq(Handles sequences, Place at);
 /// The items of `inner`, a sequence that depends on these parameters, for each item of `sequence`.
 ANABRANCH_API Handle flat_map_seq(Handles parameters, const Handle& inner, const Handle& sequence, Place at);
-ANABRANCH_API Handle windows_seq(const Handle& size, const Handle& hop, const Handle& sequence, Place at);
+/// Windows of this shape, whose first extent is how many rows of the signal one has.
+ANABRANCH_API Handle windows_seq(const Handle& sequence, const Handle& hop, Handles shape, Place at);
 ANABRANCH_API Handle map_accum_seq(const Handle& sequence, const Handle& function, Handles state, Place at,
                                    Symbol label);
 ANABRANCH_API Handle fold_seq(const Handle& sequence, const Handle& function, const Handle& seed, Place at);

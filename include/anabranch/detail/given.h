@@ -5,8 +5,8 @@
 #include <tuple>
 #include <utility>
 
-/// Functions of two to nine arrays or sequences, and then the caller's line: nothing can follow a parameter pack, so what is not
-/// given has a value by default.
+/// Functions of two to nine arrays or sequences, and then the caller's line: nothing can follow a parameter pack, so what is
+/// not given has a value by default.
 namespace anabranch::detail {
 
 struct NotGiven {};

@@ -70,8 +70,10 @@ inline constexpr bool fits_windows = false;
 template <class A, NumberLike N, NumberLike H, class... Xs>
   requires(is_seq_of_vectors<A>)
 inline constexpr bool fits_windows<A, N, H, Xs...> = true;
+template <int N, class T, class S, NumberLike H, class... Xs>
+  requires(N >= 2 && std::convertible_to<const S&, PerDimension<N>>)
+inline constexpr bool fits_windows<Seq<Array<N, T>>, S, H, Xs...> = true;
 template <ArrayWithRows A, NumberLike N, NumberLike H, class... Xs>
-  requires(A::rank == 1)
 inline constexpr bool fits_windows<A, N, H, Xs...> = true;
 template <ArrayWithRows A, ArrayWithRows S, ArrayWithRows L, class... Xs>
   requires(A::rank == 1 && S::rank == 1 && L::rank == 1 && IntegerElement<typename S::value_type> &&
@@ -135,8 +137,8 @@ ANABRANCH_REFUSE_SEQ(fold_batch, fits_fold_batch,
                      "sequence of single arrays")
 ANABRANCH_REFUSE_SEQ(
     windows, fits_windows,
-    "write windows(v, size, hop) of a vector or of a sequence of vectors, or windows(v, starts, lengths) "
-    "with vectors of integers")
+    "write windows(a, size, hop) of an array or of a sequence of vectors, windows(s, {size, channels}, hop) "
+    "of a sequence of matrices, or windows(v, starts, lengths) with vectors of integers")
 ANABRANCH_REFUSE_SEQ(
     tiles, fits_rotate,
     "write tiles(a, shape): one number for each dimension, index_of(i, j), or, of a vector, an integer")

@@ -34,7 +34,8 @@ struct AudioOptions {
 /// Blocks of `frames` frames, each a matrix [frames, channels]; the last one may have fewer rows. Where it has not, as far
 /// as the file says, the stream is regular. Samples are floats: integers of whichever width become numbers from -1 to 1
 /// (full scale is 1), what is stored as floats stays as it is, doubles are rounded to the nearest
-/// float, which is infinite beyond the range of floats. May be rewound.
+/// float, which is infinite beyond the range of floats. May be rewound. `windows(stream_in(source), {size, channels}, hop)` are
+/// windows of the whole file.
 ///
 /// A file that is damaged or cut off is a DataError that names the frame where that shows; blocks before it may have
 /// been handed out by then. Throws DataError, IoError, ResourceError.

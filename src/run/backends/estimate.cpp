@@ -235,8 +235,13 @@ class Estimator {
         work = product(shape);
       } else if (node.op() == ir::Op::windows_seq) {
         extent.signal = std::max(extent.signal, extent_of_feeds(stage.sources[s]).work);
-        const double size = uniform(plan_.global, inputs.uniforms[0]);
-        const double hop = std::max(1.0, uniform(plan_.global, inputs.uniforms[1]));
+        double hop = std::max(1.0, uniform(plan_.global, inputs.uniforms[0]));
+        double size = uniform(plan_.global, inputs.uniforms[1]);
+        for (std::size_t d = 2; d < inputs.uniforms.size(); ++d) {
+          const double extent_of_row = uniform(plan_.global, inputs.uniforms[d]);
+          size *= extent_of_row;
+          hop *= extent_of_row;
+        }
         items = std::max(0.0, std::floor((extent.signal - size) / hop) + 1);
         work = items * size;
       } else if (!stage.sources[s].feeds.empty()) {

@@ -29,15 +29,8 @@ std::shared_ptr<const std::int64_t> numbers(std::int64_t count, F&& f) {
 /// An extent that differs from item to item, for each of them.
 std::shared_ptr<const std::int64_t> extents_of(const ArrayChunk& array, const ArrayInfo& info,
                                                std::int64_t items, std::size_t d) {
-  if (info.extents[d]) return numbers(items, [&](std::int64_t) { return *info.extents[d]; });
-  if (!info.ragged()) return array.extents[d];
-  std::int64_t inner = 1;
-  for (std::size_t k = 1; k < info.extents.size(); ++k) inner = ir::times(inner, *info.extents[k]);
-  return numbers(items, [&](std::int64_t i) {
-    const std::int64_t elements = ir::offset_at(array.offsets.get(), info.offsets, i + 1) -
-                                  ir::offset_at(array.offsets.get(), info.offsets, i);
-    return elements / inner;
-  });
+  if (!info.extents[d] && !info.ragged()) return array.extents[d];
+  return numbers(items, [&](std::int64_t i) { return extent_of(array, info, i, d); });
 }
 
 ArrayChunk with_layout(const ArrayChunk& array, const ArrayInfo& from, const ArrayInfo& to,
@@ -70,6 +63,16 @@ std::int64_t elements_of(const ArrayChunk& array, const ArrayInfo& info, std::in
   if (info.regular()) return items * ir::elements_of_item(info);
   return ir::offset_at(array.offsets.get(), info.offsets, items) -
          ir::offset_at(array.offsets.get(), info.offsets, 0);
+}
+
+std::int64_t extent_of(const ArrayChunk& array, const ArrayInfo& info, std::int64_t item, std::size_t d) {
+  if (info.extents[d]) return *info.extents[d];
+  if (!info.ragged()) return array.extents[d].get()[item];
+  std::int64_t inner = 1;
+  for (std::size_t k = 1; k < info.extents.size(); ++k) inner = ir::times(inner, *info.extents[k]);
+  const std::int64_t elements = ir::offset_at(array.offsets.get(), info.offsets, item + 1) -
+                                ir::offset_at(array.offsets.get(), info.offsets, item);
+  return elements / inner;
 }
 
 std::int64_t width_of(const ArrayInfo& info) {

@@ -17,6 +17,9 @@ namespace anabranch::runtime {
 std::int64_t elements_of(const ArrayChunk& array, const ArrayInfo& info, std::int64_t items);
 std::int64_t width_of(const ArrayInfo& info);
 
+/// Of one item along a dimension.
+std::int64_t extent_of(const ArrayChunk& array, const ArrayInfo& info, std::int64_t item, std::size_t d);
+
 /// The same items laid out as `to` says, whose offsets are int64: a uniform extent may become one that every item
 /// has of its own, never the other way round. Elements stay where they are.
 SourceChunk with_layout(const SourceChunk& chunk, const std::vector<ArrayInfo>& from,

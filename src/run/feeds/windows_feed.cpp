@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "ir/cancelled.h"
+#include "ir/extents.h"
 #include "ir/run_error.h"
 #include "run/feeds/feed.h"
 #include "run/sources/failure.h"
@@ -14,18 +15,26 @@ namespace anabranch::runtime {
 
 namespace {
 
+/// Elements of so many rows: of a hop, which may go beyond all that there can be.
+std::int64_t elements_of_hop(std::int64_t rows, const std::vector<std::int64_t>& window) {
+  std::int64_t elements = rows;
+  for (std::size_t d = 1; d < window.size(); ++d)
+    if (__builtin_mul_overflow(elements, window[d], &elements)) return INT64_MAX;
+  return elements;
+}
+
 /// The windows of a signal that comes in blocks. Of what has been read all that a later window needs is kept.
 class Windows final : public SourceBase {
  public:
   explicit Windows(const FeedWork& work)
       : context_(work.context),
-        size_(work.uniforms[0]),
-        hop_(work.uniforms[1]),
+        node_(work.node),
+        shape_(work.uniforms.begin() + 1, work.uniforms.end()),
+        size_(ir::product_of(shape_)),
+        hop_(elements_of_hop(work.uniforms[0], shape_)),
         overlap_(work.overlap),
         stage_(work.stage(0)) {
-    if (size_ < 1 || hop_ < 1)
-      ir::raise(work.node.label(), fmt::format("size {}, hop {}: both are at least 1", size_, hop_),
-                work.node.place(), work.context.item);
+    if (const std::string wrong = ir::wrong_windows(shape_, work.uniforms[0]); !wrong.empty()) fail(wrong);
     info_.name = work.node.label();
     info_.arrays = work.infos;
     info_.live = stage_->live();
@@ -165,7 +174,8 @@ class Windows final : public SourceBase {
     const SourceChunk chunk = std::move(*next_block_);
     next_block_.reset();
     const ArrayInfo& info = stage_->infos()[0];
-    Block block{chunk.arrays[0], 0, elements_of(chunk.arrays[0], info, chunk.items), std::move(*memory)};
+    const std::int64_t of_these_rows = blocks_of_these_rows(chunk);
+    Block block{chunk.arrays[0], 0, elements_of(chunk.arrays[0], info, of_these_rows), std::move(*memory)};
     if (!info.regular()) block.first = *static_cast<const std::int64_t*>(block.array.offsets.get());
     const std::int64_t skipped = std::min(skip_, block.elements);
     block.first += skipped;
@@ -174,7 +184,40 @@ class Windows final : public SourceBase {
     if (added > 0) blocks_.push_back(std::move(block));
     skip_ -= skipped;
     held_ += added;
+    if (of_these_rows < chunk.items) failed_ = of_other_rows(chunk.arrays[0], of_these_rows);
+    blocks_read_ += chunk.items;
     return true;
+  }
+
+  [[noreturn]] void fail(const std::string& wrong) const {
+    ir::raise(node_.label(), wrong, node_.place(), context_.item);
+  }
+
+  /// How many there are before the first with rows of another shape than those of the windows. One without elements has no
+  /// rows, of whichever shape.
+  std::int64_t blocks_of_these_rows(const SourceChunk& chunk) const {
+    const ArrayInfo& info = stage_->infos()[0];
+    if (std::equal(shape_.begin() + 1, shape_.end(), info.extents.begin() + 1)) return chunk.items;
+    std::int64_t block = 0;
+    for (; block < chunk.items; ++block) {
+      const std::vector<std::int64_t> extents = extents_of_block(chunk.arrays[0], block);
+      const bool is_empty = std::find(extents.begin(), extents.end(), 0) != extents.end();
+      if (!is_empty && !std::equal(shape_.begin() + 1, shape_.end(), extents.begin() + 1)) break;
+    }
+    return block;
+  }
+  std::vector<std::int64_t> extents_of_block(const ArrayChunk& blocks, std::int64_t block) const {
+    std::vector<std::int64_t> extents;
+    for (std::size_t d = 0; d < shape_.size(); ++d)
+      extents.push_back(extent_of(blocks, stage_->infos()[0], block, d));
+    return extents;
+  }
+  std::exception_ptr of_other_rows(const ArrayChunk& blocks, std::int64_t block) const {
+    try {
+      fail(ir::other_rows(blocks_read_ + block, extents_of_block(blocks, block), shape_));
+    } catch (const RunError&) {
+      return std::current_exception();
+    }
   }
 
   /// The next window, to the end of the buffers.
@@ -217,8 +260,10 @@ class Windows final : public SourceBase {
   }
 
   RunContext& context_;
-  const std::int64_t size_, hop_;
-  const bool overlap_;  ///< windows are handed on where they lie
+  const ir::Node& node_;
+  const std::vector<std::int64_t> shape_;  ///< of a window
+  const std::int64_t size_, hop_;          ///< in elements
+  const bool overlap_;                     ///< windows are handed on where they lie
   std::unique_ptr<FeedingStage> stage_;
   SourceInfo info_;
   std::vector<std::int64_t> widths_;  ///< of the components
@@ -227,7 +272,8 @@ class Windows final : public SourceBase {
   std::deque<Block> blocks_;  ///< in the order of the signal, from the next window's first element on
   std::int64_t held_ = 0;     ///< elements in them
   std::int64_t before_ = 0;   ///< windows of the chunk before
-  std::int64_t skip_ = 0;     ///< elements between the last window and the next, which are not there yet
+  std::int64_t blocks_read_ = 0;
+  std::int64_t skip_ = 0;  ///< elements between the last window and the next, which are not there yet
   bool over_ = false;
   std::exception_ptr failed_;  ///< of the latest read
 };
