@@ -251,6 +251,51 @@ TEST_CASE("products of matrices, in tiles where they are large enough") {
   }
 }
 
+TEST_CASE("short rows of one length that lie apart are reduced several at a time") {
+  const auto begins_of = [](std::int64_t m, std::int64_t most) {
+    std::vector<std::int64_t> begins;
+    for (std::int64_t row = 0; row < m; ++row) begins.push_back(row * 37 % (most + 1));
+    return begins;
+  };
+  for (const bool over_items : {false, true})
+    for (const std::int64_t m : {1, 7, 8, 16, 17, 33, 40})
+      for (const std::int64_t length : {0, 1, 8, 15, 16, 17, 50, 64, 255, 256, 300}) {
+        INFO(m << " rows of " << length << (over_items ? ", three items" : ", alone"));
+        const std::int64_t n = length + 50;
+        auto floats = banded_products<float>(over_items, begins_of(m, 50), m, length, n);
+        CHECK(disagreement(floats, {0, 5, 16}) == "");
+        if (m != 17 && m != 40) continue;
+        auto doubles = banded_products<double>(over_items, begins_of(m, 50), m, length, n);
+        CHECK(disagreement(doubles, {0, 5, 16}) == "");
+        auto integers = banded_products<std::int32_t>(over_items, begins_of(m, 50), m, length, n);
+        CHECK(disagreement(integers, {0, 5, 16}) == "");
+      }
+}
+
+TEST_CASE("of rows that are reduced together the first that fails tells why") {
+  const auto message_of = [](KernelBuilder k) {
+    k.find_checks();
+    try {
+      k.run();
+    } catch (const RunError& e) {
+      return std::string(e.what());
+    }
+    return std::string("no error");
+  };
+  std::vector<std::int64_t> begins(40, 3);
+  begins[21] = 60;  // up to 79 where there are 70
+  begins[22] = -1;
+  CHECK_THAT(message_of(banded_products<float>(false, begins, 40, 20, 70)), Catch::Contains("index 70"));
+  begins[5] = -2;
+  CHECK_THAT(message_of(banded_products<float>(false, begins, 40, 20, 70)), Catch::Contains("index -2"));
+  // Where the rows begin is known of 30 of 40; in the same group of rows a row before them fails.
+  begins.resize(30);
+  begins[5] = 3;
+  CHECK_THAT(message_of(banded_products<float>(false, begins, 40, 20, 70)), Catch::Contains("index 70"));
+  begins[21] = begins[22] = 3;
+  CHECK_THAT(message_of(banded_products<float>(false, begins, 40, 20, 70)), Catch::Contains("index 30"));
+}
+
 TEST_CASE("folds prefetch rows whose elements point here and there") {
   auto k = spmv<double, std::int32_t>({0, 3}, {0, 1, 0}, {1.0, 2.0, 3.0}, {1.0, 2.0});
   std::string assembly;

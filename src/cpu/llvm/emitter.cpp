@@ -41,6 +41,16 @@ void Emitter::undo(std::size_t mark) {
   }
 }
 
+Emitter::Bindings Emitter::made_since(std::size_t mark) const {
+  Bindings out;
+  for (std::size_t i = mark; i < log_.size(); ++i) out.emplace_back(log_[i].first, values(*log_[i].first));
+  return out;
+}
+
+void Emitter::bind(const Bindings& bindings) {
+  for (const auto& [node, values] : bindings) bind(*node, values);
+}
+
 Level Emitter::level_of(const ir::Node& node) const {
   Level level = Level::launch;
   for (const ir::Node* free : node.free()) {

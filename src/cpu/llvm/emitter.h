@@ -82,6 +82,10 @@ class Emitter {
   std::size_t mark() const { return log_.size(); }
   void undo(std::size_t mark);
   void bind(const ir::Node& node, Values values);
+  using Bindings = std::vector<std::pair<const ir::Node*, Values>>;
+  /// Those that were made after mark() and are still there, to be made again by `bind`.
+  Bindings made_since(std::size_t mark) const;
+  void bind(const Bindings& bindings);
   const Values& values(const ir::Node& node) const { return environment_.at(&node); }
   bool knows(const ir::Node& node) const { return environment_.contains(&node); }
   Value value(const ir::Ref& node) const { return environment_.at(node.get())[0]; }
@@ -187,7 +191,7 @@ class Emitter {
   const Machine& machine_;
   const std::optional<kernel::KnownGather> known_gather_;
   std::unordered_map<const ir::Node*, Values> environment_;
-  std::vector<std::pair<const ir::Node*, Values>> log_;  ///< what a binding hid (empty: nothing)
+  Bindings log_;  ///< what a binding hid (empty: nothing)
   std::unordered_map<const ir::Node*, View> views_;
   std::unordered_map<const ir::Node*, Level> levels_;
   std::unordered_map<const ir::Node*, int> checks_;

@@ -196,6 +196,8 @@ class Fold {
       rows_side_by_side(r, begin, end, first);
     } else if (EqualRows::suits(kernel_, r)) {
       rows_of_one_length(r, begin, end);
+    } else if (EqualRows::suits_apart(kernel_, r)) {
+      rows_apart(r, begin, end, first);
     } else {
       each_run(
           r.e, kernel_, begin, end, first, false,
@@ -303,6 +305,24 @@ class Fold {
         [&](const Run& run) { one_row(r, run); });
     b.CreateBr(done);
     b.SetInsertPoint(done);
+  }
+
+  /// The same of rows whose elements lie apart.
+  void rows_apart(Rows& r, llvm::Value* begin, llvm::Value* end, llvm::Value* first) {
+    Frame& f = r.f;
+    EqualRows together(r);
+    llvm::Value* length = r.length(f.number(0));
+    each_run(
+        r.e, kernel_, begin, end, first, true,
+        [&](llvm::Value* item) { enter_item(r.e, kernel_, r.e.uniform(item)); },
+        [&](const Run& run) {
+          f.each(together.reduce_apart(run, length), run.hi, 1, "single_rows", [&](llvm::Value* at) {
+            std::vector<llvm::Value*> index = run.outer;
+            index.push_back(at);
+            llvm::Value* position = r.b.CreateAdd(run.position, r.b.CreateSub(at, run.lo));
+            one_row(r, {run.item, std::move(index), position, f.number(0), f.number(1)});
+          });
+        });
   }
 
   /// One row per item, of different lengths, as in a sparse matrix: short rows in groups, others one by one.

@@ -102,12 +102,12 @@ void Frame::branch_likely_weakly(llvm::Value* condition, llvm::BasicBlock* usual
 }
 
 void Frame::leave(int check, llvm::Value* value, llvm::Value* bound) {
-  b.CreateBr(failed(check, value, bound));
+  b.CreateBr(on_failure ? on_failure : failed(check, value, bound));
 }
 
 void Frame::leave_unless(llvm::Value* good, int check, llvm::Value* value, llvm::Value* bound) {
   llvm::BasicBlock* next = block("checked");
-  branch_likely(good, next, failed(check, value, bound));
+  branch_likely(good, next, on_failure ? on_failure : failed(check, value, bound));
   b.SetInsertPoint(next);
 }
 

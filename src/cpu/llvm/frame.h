@@ -62,6 +62,8 @@ class Frame {
   /// Goes to `usual` more often than not.
   void branch_likely_weakly(llvm::Value* condition, llvm::BasicBlock* usual, llvm::BasicBlock* seldom);
 
+  /// Where code goes whose checks fail, instead of recording it: it stores nothing, and what else computes the same tells it.
+  llvm::BasicBlock* on_failure = nullptr;
   /// A check has failed: records it, unless one failed before, and leaves the function.
   void leave(int check, llvm::Value* value, llvm::Value* bound);
   /// The same unless `good`; code goes on where it holds.

@@ -129,11 +129,11 @@ class RowCode {
   /// Bodies of which a copy for each of a dozen vectors is no harm.
   bool costs_little() const { return body_[0].cost <= 16; }
 
-  /// Bodies that only read what lies along the row, and hardly compute: in masked vectors, which take many
-  /// instructions where elements are narrower than four bytes.
-  bool body_is_small() const {
-    return !reads_anywhere() && body_[0].cost <= 8 &&
-           std::all_of(types_.begin(), types_.end(), [](ScalarType type) { return size_of(type) >= 4; });
+  /// Bodies that only read what lies along the row, and hardly compute.
+  bool body_is_small() const { return !reads_anywhere() && body_[0].cost <= 8 && has_wide_types(); }
+  /// Masked vectors of narrower elements take many instructions.
+  bool has_wide_types() const {
+    return std::all_of(types_.begin(), types_.end(), [](ScalarType type) { return size_of(type) >= 4; });
   }
 
   /// Elements k, k + step, ..., one for each lane.

@@ -133,6 +133,36 @@ KernelBuilder products(bool over_items, std::int64_t n, std::int64_t m, std::int
   return k;
 }
 
+/// For each of m rows of weights the sum of products with as many of n values, from where `begins` says: bands of a spectrum.
+template <class T>
+KernelBuilder banded_products(bool over_items, const std::vector<std::int64_t>& begins, std::int64_t m,
+                              std::int64_t length, std::int64_t n) {
+  const std::int64_t items = over_items ? 3 : 1;
+  constexpr ScalarType type = anabranch::detail::scalar_type<T>;
+  KernelBuilder k(kernel::Reduce{}, over_items, items);
+  const int weights = k.buffer(random_values<T>(static_cast<std::size_t>(m * length), 6));
+  const int values = k.buffer(random_values<T>(static_cast<std::size_t>(items * n), 7));
+  const auto form = over_items ? kernel::Form::regular : kernel::Form::avoided;
+  const auto rows = k.uniform_extent(m), inner = k.uniform_extent(length);
+  const ir::Ref w = k.array(kernel::Form::avoided, {type}, {rows, inner}, weights);
+  const ir::Ref x = k.array(form, {type}, {k.uniform_extent(n)}, values);
+  const ir::Ref first =
+      k.array(kernel::Form::avoided, {ScalarType::int64},
+              {k.uniform_extent(static_cast<std::int64_t>(begins.size()))}, k.buffer(begins));
+  k.output(form, {type}, {rows}, items * m);
+  auto& kernel = k.kernel();
+  const ir::Ref row = kernel.index[0], at = row_in(kernel).index;
+  const ir::Ref place = ir::primitive(ir::Primitive::add, {ir::index(first, row), at});
+  kernel.body = {ir::primitive(ir::Primitive::multiply,
+                               {ir::index(w, ir::tuple({row, at}), {}, true), ir::index(x, place)})};
+  row_in(kernel).length = inner;
+  reduce_in(kernel).order = ir::fold_order::OperatorClass::commutative;
+  kernel::Reduction& all = reduction_in(kernel);
+  all.combine = {ir::primitive(ir::Primitive::add, {all.left[0], all.right[0]})};
+  all.seed = {ir::literal(T(0))};
+  return k;
+}
+
 /// Three reductions of rows of one array: sums of doubles, maxima of floats and a quotient or minimum of
 /// integers, each with an output of its own. `seeded`: which of them have a seed.
 inline KernelBuilder several_reductions(const std::vector<std::int64_t>& row_lengths,
