@@ -113,7 +113,11 @@ ArrayChunk joined(const std::vector<SourceChunk>& chunks, std::size_t a, const A
   for (const SourceChunk& chunk : chunks) elements += stretch_in(chunk).items();
   ArrayChunk out;
   for (std::size_t c = 0; c < info.scalars.size(); ++c) {
-    if (!chunks[0].arrays[a].data[c]) {  // numbers that are not stored
+    // Numbers that are not stored: a chunk without elements may have none of what is, either.
+    const auto lacks = [&](const SourceChunk& chunk) {
+      return !chunk.arrays[a].data[c] && stretch_in(chunk).items() > 0;
+    };
+    if (std::any_of(chunks.begin(), chunks.end(), lacks)) {
       out.data.push_back(nullptr);
       continue;
     }
