@@ -8,6 +8,7 @@
 #include "ir/fold_order.h"
 #include "ir/offsets.h"
 #include "ir/run_error.h"
+#include "run/chunks/chunk_layout.h"
 #include "run/sinks/sinks.h"
 
 namespace anabranch::runtime {
@@ -116,15 +117,7 @@ std::int64_t ChunkGeometry::dim(const PlanExtent& d, std::int64_t item) const {
       break;
   }
   const auto i = static_cast<std::size_t>(d.index);
-  const ArrayInfo& info = *item_infos_[i];
-  const ArrayChunk& chunk = item_chunks_[i];
-  const auto dimension = static_cast<std::size_t>(d.dimension);
-  if (!info.ragged()) return chunk.extents[dimension].get()[item];
-  std::int64_t inner = 1;
-  for (std::size_t k = 1; k < info.extents.size(); ++k) inner = ir::times(inner, *info.extents[k]);
-  const std::int64_t elements = ir::offset_at(chunk.offsets.get(), info.offsets, item + 1) -
-                                ir::offset_at(chunk.offsets.get(), info.offsets, item);
-  return elements / inner;
+  return extent_of(item_chunks_[i], *item_infos_[i], item, static_cast<std::size_t>(d.dimension));
 }
 
 std::vector<std::int64_t> ChunkGeometry::shape_of(const plan::Descriptor& descriptor,
