@@ -500,33 +500,44 @@ TEST_CASE("pieces: of several items of some times the size each thread computes 
   }
 }
 
-TEST_CASE("pieces: others go on while somebody is told of a piece") {
-  for (const auto& [name, executor] : all_executors()) {
-    if (executor->concurrency() < 2) continue;
-    INFO(name);
-    NumbersInPieces numbers(200);
-    std::atomic<int64_t> computed = 0;
-    std::atomic<bool> is_told = false;
-    numbers.on_compute = [&](int64_t piece) {
+/// Whether other threads compute pieces while one is told of a piece.
+struct OthersGoOn {
+  explicit OthersGoOn(NumbersInPieces& numbers) {
+    numbers.on_compute = [this](int64_t piece) {
       // Slots are left for those to come.
       for (int i = 0; i < 5000 && piece >= 8 && !is_told; ++i)
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
       ++computed;
     };
+  }
+  /// By who is told, once.
+  void wait() {
+    is_told = true;
+    const int64_t before = computed;
+    for (int i = 0; i < 5000 && !went_on; ++i) {
+      went_on = computed >= before + 3;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+
+  std::atomic<int64_t> computed = 0;
+  std::atomic<bool> is_told = false;
+  bool went_on = false;
+};
+
+TEST_CASE("pieces: others go on while somebody is told of a piece") {
+  for (const auto& [name, executor] : all_executors()) {
+    if (executor->concurrency() < 2) continue;
+    INFO(name);
+    NumbersInPieces numbers(200);
+    OthersGoOn others(numbers);
     Trace trace;
-    bool went_on = false;
     trace.on_chunk([&](const ChunkTimes& chunk) {
-      if (chunk.chunk != 0) return;
-      is_told = true;
-      const int64_t before = computed;
-      for (int i = 0; i < 5000 && !went_on; ++i) {
-        went_on = computed >= before + 3;
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      }
+      if (chunk.chunk == 0) others.wait();
     });
     numbers.run(*executor, {.policy = Policy::fixed(1), .trace = &trace});
     REQUIRE(numbers.committed_is_all());
-    REQUIRE(went_on);
+    REQUIRE(others.went_on);
   }
 }
 
@@ -535,29 +546,16 @@ TEST_CASE("pieces: others go on while the controller is told of a piece") {
     if (executor->concurrency() < 2) continue;
     INFO(name);
     NumbersInPieces numbers(200);
-    std::atomic<int64_t> computed = 0;
-    std::atomic<bool> is_told = false;
-    numbers.on_compute = [&](int64_t piece) {
-      // Slots are left for those to come.
-      for (int i = 0; i < 5000 && piece >= 8 && !is_told; ++i)
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      ++computed;
-    };
+    OthersGoOn others(numbers);
     PiecePhases phases = numbers.phases();
-    bool went_on = false;
-    phases.array_bytes = [&](int) -> int64_t {
-      if (is_told.exchange(true)) return 0;
-      const int64_t before = computed;
-      for (int i = 0; i < 5000 && !went_on; ++i) {
-        went_on = computed >= before + 3;
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-      }
+    phases.array_bytes = [&, is_first = true](int) mutable -> int64_t {
+      if (std::exchange(is_first, false)) others.wait();
       return 0;
     };
     run_piecewise(*executor, phases, {.policy = Policy::fixed(1), .max_ring = piece_slots(*executor)});
     REQUIRE(numbers.committed_is_all());
     REQUIRE(numbers.violation().empty());
-    REQUIRE(went_on);
+    REQUIRE(others.went_on);
   }
 }
 
